@@ -1,0 +1,1 @@
+"""Bytes to meaning: HTTP bodies, event streams, Prometheus text. Pure."""

@@ -1,0 +1,1 @@
+"""The measuring client: what is sent, when, and every stamp of the answer."""

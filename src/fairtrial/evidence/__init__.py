@@ -1,0 +1,1 @@
+"""Strict JSON, canonical bytes, the hash-chained journal and the content-addressed store."""

@@ -1,0 +1,1 @@
+"""Pure functions of the evidence: populations, pairs, gates, decision."""

@@ -1,0 +1,1 @@
+"""From plan.toml to a frozen plan and its schedule."""

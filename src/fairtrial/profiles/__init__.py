@@ -1,0 +1,1 @@
+"""How each engine is asked, identified and metered, one file an engine. Pure."""

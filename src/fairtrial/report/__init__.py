@@ -1,0 +1,1 @@
+"""One document tree rendered to terminal, Markdown, HTML and JSON."""

@@ -1,0 +1,1 @@
+"""The vocabulary, the documents and the errors: frozen, strict, pure."""

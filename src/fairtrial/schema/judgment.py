@@ -1,0 +1,288 @@
+"""The judgment: everything the judge derives from the evidence, and nothing else."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from fairtrial.schema.base import ArmName, Count, Digest, Identifier, Positive, Record, SafeInt, Share, Text
+from fairtrial.schema.servers import Geometry
+from fairtrial.schema.vocab import (
+    Condition,
+    Counter,
+    Equality,
+    GateKind,
+    GateOutcome,
+    HitSource,
+    Level,
+    Metric,
+    Outcome,
+    Phase,
+    Proof,
+    Recommendation,
+    Role,
+    Statistic,
+    Unit,
+    Verdict,
+)
+
+JUDGMENT_SCHEMA: Literal["fairtrial.judgment/v1"] = "fairtrial.judgment/v1"
+
+
+class Value(Record):
+    """A number, or the reason why there is none."""
+
+    value: float | None
+    reason: Text | None = None
+    """Given exactly when ``value`` is None."""
+
+
+class MetricSummary(Record):
+    """One metric over one population."""
+
+    metric: Metric
+    unit: Unit
+    n: Count
+    """Requests with a value of this metric."""
+    median: Value
+    p95: Value
+    minimum: Value
+    maximum: Value
+
+
+class Mixture(Record):
+    """One part of a population: the requests whose cached tokens came from one source."""
+
+    source: HitSource
+    n: Count
+    ttft_median: Value
+
+
+class Population(Record):
+    """Requests of one workload, repetition, arm and phase. Failures stay in the denominator."""
+
+    workload: Identifier
+    repetition: Positive
+    arm: ArmName
+    phase: Phase
+    launch: Identifier | None
+    """The launch that counts; None if none does."""
+    expected: Count
+    attempted: Count
+    failed: Count
+    used: Count
+    outcomes: dict[Outcome, Count]
+    metrics: tuple[MetricSummary, ...]
+    mixture: tuple[Mixture, ...]
+    prompt_tokens: Count | None
+    cached_tokens: Count | None
+    output_tokens: Count | None
+
+
+class EqualityCount(Record):
+    """Equality over the paired cases."""
+
+    matched: Count
+    unmatched: Count
+    ids_absent: Count
+    missing: Count
+    unmatched_cases: tuple[Identifier, ...]
+    """At most twenty, in case order."""
+
+
+class Comparison(Record):
+    """One candidate against the baseline in one repetition of one workload, for one metric."""
+
+    workload: Identifier
+    repetition: Positive
+    candidate: ArmName
+    metric: Metric
+    statistic: Statistic
+    pairs: Count
+    """Cases with a value in both arms."""
+    baseline: Value
+    candidate_value: Value
+    observed_percent_delta: Value
+    """100*(A-B)/A where lower is better, 100*(B-A)/A where higher is better: positive favours B."""
+    paired_effect_percent: Value
+    """100*(exp(d)-1), d the 20 % trimmed mean over cases of ln(B/A): signed change of B against A."""
+    within_baseline_spread: Value
+    """Largest relative difference, in percent, of A's medians between repetitions of this workload."""
+
+
+class CellEquality(Record):
+    """Work and output of the pairs of one cell."""
+
+    workload: Identifier
+    repetition: Positive
+    candidate: ArmName
+    work: EqualityCount
+    output: EqualityCount
+
+
+class ConditionResult(Record):
+    """Whether one condition of use holds."""
+
+    condition: Condition
+    holds: bool | None
+    """None: unknown, which is not true."""
+    reason: Text
+
+
+class Cell(Record):
+    """A workload and repetition of one candidate: may its numbers be used?"""
+
+    workload: Identifier
+    repetition: Positive
+    candidate: ArmName
+    conditions: tuple[ConditionResult, ...]
+    usable: bool
+
+
+class CounterDelta(Record):
+    """Increase of a counter over one phase of one launch."""
+
+    workload: Identifier
+    repetition: Positive
+    arm: ArmName
+    launch: Identifier
+    counter: Counter
+    phase: Phase
+    increase: Count | None
+    reason: Text | None
+    """Why there is no increase; None when there is one."""
+
+
+class RequirementResult(Record):
+    """What can be said of one requirement for one candidate."""
+
+    workload: Identifier
+    candidate: ArmName
+    metric: Metric
+    statistic: Statistic
+    role: Role
+    demand: Text
+    """The requirement in words."""
+    observed: tuple[Value, ...]
+    """``paired_effect_percent`` by repetition."""
+    verdict: Verdict | None
+    reason: Text
+    """Why this verdict, or why none."""
+
+
+class GateResult(Record):
+    """One declared gate."""
+
+    name: Identifier
+    kind: GateKind
+    outcome: GateOutcome
+    demand: Text
+    where: Text
+    population: Text
+    observed: Text
+    reason: Text
+
+
+class LedgerEntry(Record):
+    """Something that failed, was left out, or was said by a person; kept."""
+
+    what: Text
+    where: Text
+    reason: Text
+
+
+class Coverage(Record):
+    """Planned against run."""
+
+    launches_planned: Count
+    launches_counted: Count
+    formal_planned: Count
+    formal_attempted: Count
+    formal_failed: Count
+    warmup_planned: Count
+    warmup_attempted: Count
+    missing: tuple[Text, ...]
+    """Every cell without a counted launch."""
+
+
+class LaunchSummary(Record):
+    """One launch that was made, counted or not."""
+
+    launch: Identifier
+    window: Identifier
+    arm: ArmName
+    workloads: tuple[Identifier, ...]
+    counted: bool
+    ready: Proof
+    ended: Proof
+    identity: Digest | None
+    geometry: Geometry | None
+
+
+class WindowSummary(Record):
+    """One window with its proofs; durations in nanoseconds, None across a boot."""
+
+    window: Identifier
+    repetition: Positive
+    arm: ArmName
+    attempt: Positive
+    restored: Proof
+    baseline_down_ns: Count | None
+
+
+class NormaliserIssue(Record):
+    """Input that could not be read as what it should be: typed, kept, never a failed request."""
+
+    artifact: Identifier
+    kind: Identifier
+    reason: Text
+
+
+class Decision(Record):
+    """The recommendation; whether promotion is authorised and was done are separate facts."""
+
+    recommendation: Recommendation
+    labels: tuple[Identifier, ...]
+    reasons: tuple[Text, ...]
+    next_step: Text
+    promotion_authorized: bool
+    promoted: bool
+
+
+class Judgment(Record):
+    """Recomputable from the frozen plan, the journal and the sealed files."""
+
+    schema_: Literal["fairtrial.judgment/v1"] = Field(default=JUDGMENT_SCHEMA, alias="schema")
+    plan_id: Identifier
+    plan_sha256: Digest
+    run: Identifier
+    journal_head: Digest
+    journal_size: Count
+    level_declared: Level
+    level_claimed: Level
+    level_reasons: tuple[Text, ...]
+    """Why less is claimed than declared; empty when it isn't."""
+    decision: Decision
+    requirements: tuple[RequirementResult, ...]
+    gates: tuple[GateResult, ...]
+    coverage: Coverage
+    populations: tuple[Population, ...]
+    comparisons: tuple[Comparison, ...]
+    equality: tuple[CellEquality, ...]
+    cells: tuple[Cell, ...]
+    counters: tuple[CounterDelta, ...]
+    launches: tuple[LaunchSummary, ...]
+    windows: tuple[WindowSummary, ...]
+    ledger: tuple[LedgerEntry, ...]
+    issues: tuple[NormaliserIssue, ...]
+    failed_share_upper: dict[ArmName, Share]
+    """One-sided 95 % upper bound of the failure share, 1-0.05**(1/n), where no request failed."""
+    step_ms: SafeInt = 0
+    """Largest recorded step of the wall clock during the run, in milliseconds."""
+
+
+class PairedEquality(Record):
+    """Equality of one case, before counting."""
+
+    case: Identifier
+    work: Equality
+    output: Equality

@@ -1,0 +1,84 @@
+"""Servers as they are started and found: private recipes, identities, launches."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from fairtrial.schema.base import Count, Digest, Identifier, Positive, Record, SafeInt, Text
+from fairtrial.schema.plan import FrozenRecipe
+from fairtrial.schema.vocab import LaunchPurpose
+
+IDENTITY_SCHEMA: Literal["fairtrial.identity/v1"] = "fairtrial.identity/v1"
+
+
+class Geometry(Record):
+    """How a host pool is split into state rows and KV pages."""
+
+    pool_bytes: Positive
+    row_percent: Positive
+    row_bytes: Positive
+    page_bytes: Positive
+    rows: Count
+    pages: Count
+    slack_bytes: Count
+
+
+class Recipe(Record):
+    """A recipe with its private values: never published, never journalled."""
+
+    frozen: FrozenRecipe
+    argv: tuple[str, ...] = ()
+    """Command of a ``process`` or ``reference`` server. ``{port}`` in a word becomes the port."""
+    env: dict[str, str] = Field(default_factory=dict)
+    cwd: str | None = None
+    url: str | None = None
+    """Base address of an ``attach`` endpoint, without ``/v1``."""
+    host: str = "127.0.0.1"
+    port: Count = 0
+    """0: any free port for each launch."""
+    model: str | None = None
+    """Name the server must serve and requests ask for; None takes the first it lists."""
+    token_env: str | None = None
+    """Name of the environment variable that holds the bearer token."""
+
+
+class Private(Record):
+    """The trial's private file: values and the keys of their commitments."""
+
+    schema_: Literal["fairtrial.private/v1"] = Field(default="fairtrial.private/v1", alias="schema")
+    recipes: dict[str, Recipe]
+    """By arm name."""
+    keys: dict[str, str]
+    """Commitment key (hex) by ``ARM.field``."""
+    files: dict[str, str]
+    """Absolute path of each requests file, by workload name."""
+    plan_path: str
+
+
+class Identity(Record):
+    """What a server says it is. Sealed at every launch, compared between launches."""
+
+    schema_: Literal["fairtrial.identity/v1"] = Field(default=IDENTITY_SCHEMA, alias="schema")
+    engine: Text
+    version: Text | None
+    model: Text | None
+    model_sha256: Digest | None
+    """Where the engine states one."""
+    max_model_len: Count | None
+    geometry: Geometry | None
+    settings: dict[str, SafeInt | bool | Text | None]
+    """Further settings the engine states, without addresses and process ids."""
+
+
+class ServiceEntry(Record):
+    """A server in service, registered on this host by fairtrial."""
+
+    schema_: Literal["fairtrial.service/v1"] = Field(default="fairtrial.service/v1", alias="schema")
+    run: Identifier
+    launch: Identifier
+    purpose: LaunchPurpose
+    pid: Positive
+    started_ticks: Positive
+    port: Positive
+    recipe: Recipe
+    identity: Digest | None

@@ -1,0 +1,1 @@
+"""Recipes: how a server is started, proven ready and stopped."""

@@ -1,0 +1,1 @@
+"""Medians, percentiles and paired effects. Pure."""

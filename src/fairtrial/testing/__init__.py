@@ -1,0 +1,1 @@
+"""Helpers for tests of fairtrial and of its plug-ins."""

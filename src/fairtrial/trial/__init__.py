@@ -1,0 +1,1 @@
+"""The state machine over windows: run, resume, restore."""
