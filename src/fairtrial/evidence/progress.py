@@ -210,6 +210,12 @@ def _apply_to_launch(progress: Progress, fact: Fact) -> None:
             launch.stopping = True
         case LaunchEnded():
             launch.ended = fact
+        case _:
+            _apply_to_traffic(launch, fact)
+
+
+def _apply_to_traffic(launch: LaunchState, fact: Fact) -> None:
+    match fact:
         case PhaseStarted():
             launch.begun[fact.workload, fact.phase] = fact
         case PhaseEnded():

@@ -1,8 +1,7 @@
 """What an engine profile is. Pure data and pure functions; the edges do the asking."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from fairtrial.schema.servers import Identity
 from fairtrial.schema.vocab import Counter, Endpoint
@@ -24,16 +23,10 @@ class Ask:
     seed: int
 
 
-class IdentityReader(Protocol):
-    """Makes an identity from the JSON pages that the engine answered, by path."""
-
-    def __call__(self, pages: Mapping[str, object]) -> Identity: ...
-
-
-class BodyMaker(Protocol):
-    """Makes the JSON body of a request."""
-
-    def __call__(self, ask: Ask) -> dict[str, object]: ...
+IdentityReader = Callable[[Mapping[str, object]], Identity]
+"""Makes an identity from the JSON pages that the engine answered, by path."""
+BodyMaker = Callable[[Ask], dict[str, object]]
+"""Makes the JSON body of a request."""
 
 
 @dataclass(frozen=True, slots=True)
