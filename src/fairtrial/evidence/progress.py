@@ -23,6 +23,7 @@ from fairtrial.schema.facts import (
     PhaseEnded,
     PhaseStarted,
     Resumed,
+    SessionFaulted,
     StartState,
     StopRequested,
     WindowClosed,
@@ -103,6 +104,8 @@ class Progress:
     launches: dict[str, LaunchState] = field(default_factory=dict)
     stop_requested: StopRequested | None = None
     """In the present session only."""
+    faulted: SessionFaulted | None = None
+    """In the present session only."""
     closed: Closed | None = None
     service: str | None = None
     """The launch of this trial that is now in service, if any."""
@@ -159,11 +162,13 @@ def _apply(progress: Progress, fact: Fact) -> None:
             progress.opened, progress.session = fact, 1
         case Resumed():
             progress.session += 1
-            progress.stop_requested = None
+            progress.stop_requested, progress.faulted = None, None
         case StartState():
             progress.start_state = fact
         case StopRequested():
             progress.stop_requested = fact
+        case SessionFaulted():
+            progress.faulted = fact
         case Closed():
             progress.closed = fact
         case WindowOpened() | BaselineTakenDown() | BaselineRestoring() | BaselineRestored() | WindowClosed():

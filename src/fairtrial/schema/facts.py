@@ -20,6 +20,7 @@ from fairtrial.schema.vocab import (
     ArtifactRole,
     CounterPoint,
     EndedBy,
+    Fault,
     LaunchFailure,
     LaunchPurpose,
     Phase,
@@ -233,6 +234,13 @@ class StopRequested(Record):
     urgency: StopRequest
 
 
+class SessionFaulted(Record):
+    """Something broke in fairtrial itself: the window is given up and the start state brought back."""
+
+    type: Literal["session_faulted"] = "session_faulted"
+    fault: Fault
+
+
 class Noted(Record):
     """A person's note; its text is the artifact."""
 
@@ -287,6 +295,7 @@ Fact = Annotated[
     | BaselineRestored
     | WindowClosed
     | StopRequested
+    | SessionFaulted
     | Noted
     | Amended
     | ClockStepped

@@ -350,6 +350,15 @@ class StopRequest(StrEnum):
     NOW = "now"
 
 
+class Fault(StrEnum):
+    """What broke in fairtrial itself during a session."""
+
+    DRIVER = "driver_failed"
+    EVIDENCE = "evidence_not_written"
+    SERVER_CONTROL = "server_control_failed"
+    INTERNAL = "internal_error"
+
+
 class Condition(StrEnum):
     """Conditions of use of a cell; each false one carries its reason."""
 
