@@ -63,6 +63,14 @@ class LaunchState:
         """Whether its process may still exist."""
         return self.ended is None
 
+    def phase_over(self, workload: str, phase: Phase) -> bool:
+        """Whether every request of the phase was attempted; a phase of none is over when begun."""
+        begun = self.begun.get((workload, phase))
+        if begun is None:
+            return False
+        ended = self.phases.get((workload, phase))
+        return begun.expected == 0 if ended is None else ended.attempted >= begun.expected
+
 
 @dataclass(slots=True)
 class WindowState:
@@ -142,8 +150,7 @@ def complete(launch: LaunchState) -> bool:
         return False
     for workload in launch.starting.workloads:
         for phase in Phase:
-            begun, ended = launch.begun.get((workload, phase)), launch.phases.get((workload, phase))
-            if begun is None or ended is None or ended.attempted < begun.expected:
+            if not launch.phase_over(workload, phase):
                 return False
     return True
 
@@ -158,17 +165,10 @@ def fold(facts: Iterable[Fact]) -> Progress:
 
 def _apply(progress: Progress, fact: Fact) -> None:
     match fact:
-        case Opened():
-            progress.opened, progress.session = fact, 1
-        case Resumed():
-            progress.session += 1
-            progress.stop_requested, progress.faulted = None, None
+        case Opened() | Resumed() | StopRequested() | SessionFaulted():
+            _apply_to_session(progress, fact)
         case StartState():
             progress.start_state = fact
-        case StopRequested():
-            progress.stop_requested = fact
-        case SessionFaulted():
-            progress.faulted = fact
         case Closed():
             progress.closed = fact
         case WindowOpened() | BaselineTakenDown() | BaselineRestoring() | BaselineRestored() | WindowClosed():
@@ -177,6 +177,19 @@ def _apply(progress: Progress, fact: Fact) -> None:
             progress.launches[fact.launch] = LaunchState(fact, progress.session)
         case _:
             _apply_to_launch(progress, fact)
+
+
+def _apply_to_session(progress: Progress, fact: Opened | Resumed | StopRequested | SessionFaulted) -> None:
+    match fact:
+        case Opened():
+            progress.opened, progress.session = fact, 1
+        case Resumed():
+            progress.session += 1
+            progress.stop_requested, progress.faulted = None, None
+        case StopRequested():
+            progress.stop_requested = fact
+        case SessionFaulted():
+            progress.faulted = fact
 
 
 def _apply_to_window(

@@ -86,11 +86,9 @@ def _halting(progress: Progress) -> HaltReason | None:
     """Why this session must start nothing new, if it must not."""
     if progress.faulted is not None:
         return HaltReason.FAULTED
-    if _failed_here(progress):
-        return HaltReason.LAUNCH_FAILED
     if progress.stop_requested is not None:
         return HaltReason.STOPPED
-    return None
+    return HaltReason.LAUNCH_FAILED if _failed_here(progress) else None
 
 
 def _failed_here(progress: Progress) -> bool:
@@ -116,7 +114,7 @@ def _in_window(plan: FrozenPlan, progress: Progress, window: WindowState) -> Act
     live = _live_measured(progress, window)
     hurry = progress.faulted is not None or _urgent(progress)
     if live is not None:
-        return StopLaunch(live.id) if hurry else _in_launch(plan, live)
+        return StopLaunch(live.id) if hurry else _in_launch(live)
     abandoned = window.session < progress.session or _halting(progress) is not None
     pending = _pending(plan, progress, window.plan_name)
     if abandoned or pending is None:
@@ -142,7 +140,7 @@ def _live_measured(progress: Progress, window: WindowState) -> LaunchState | Non
     return None
 
 
-def _in_launch(plan: FrozenPlan, launch: LaunchState) -> Action:
+def _in_launch(launch: LaunchState) -> Action:
     """The next step of a server that is up: counters, phases, counters, ..., stop."""
     if launch.ready is None or launch.stopping:
         return StopLaunch(launch.id)
@@ -152,10 +150,9 @@ def _in_launch(plan: FrozenPlan, launch: LaunchState) -> Action:
                 if (workload, step) not in launch.counters:
                     return ReadCounters(launch.id, workload, step)
                 continue
-            ended = launch.phases.get((workload, step))
-            if ended is None and (workload, step) not in launch.begun:
+            if (workload, step) not in launch.begun:
                 return Drive(launch.id, workload, step)
-            if ended is None or ended.attempted < launch.begun[workload, step].expected:
+            if not launch.phase_over(workload, step):
                 return StopLaunch(launch.id)
     return StopLaunch(launch.id)
 
