@@ -35,10 +35,12 @@ class Count(StrEnum):
     FETCHES_ELIGIBLE = "fetches_completed_eligible"
     """Completed fetches of a prompt's whole body that a request was still waiting for."""
     FETCHES_CANCELLED = "fetches_cancelled"
+    """Fetches that nobody waited for any more."""
     FETCHES_JOINED = "fetches_joined"
     """Requests that joined a fetch already in flight."""
     FETCHES_FAILED = Counter.FETCHES_FAILED.value
-    """Fetches that found no destination slot or whose copy failed."""
+    """Started fetches whose copy failed. A fetch that gets no device slot is never started: that is
+    an allocation failure. Started = completed + cancelled + failed + in flight."""
     STORED_ROW_BYTES = "stored_row_bytes"
     """Bytes of rows written from a request to the device tier."""
     STORED_PAGE_BYTES = "stored_page_bytes"

@@ -33,7 +33,7 @@ class RequestState:
     @property
     def capacity(self) -> int:
         """Tokens that fit."""
-        return self.kv.shape[2]
+        return int(self.kv.shape[2])
 
     def page(self, index: int) -> Floats:
         """A view of one page: [layer, key or value, token, width]."""
