@@ -1,0 +1,139 @@
+"""The order in which arms run: declared, or balanced and randomised from a recorded seed."""
+
+import hashlib
+from collections import Counter
+
+from fairtrial.plan.reader import Table, kind
+from fairtrial.schema.plan import Design
+from fairtrial.schema.vocab import LaunchScope, Level, OrderSource
+
+DEFAULT_REPETITIONS = 6
+LEAST_FOR_A_VERDICT = 3
+"""Below it no requirement can have a verdict."""
+_MOST_REPETITIONS = 1000
+
+
+def read_design(plan: Table, arms: tuple[str, ...], level: Level, scope: LaunchScope, seed: int) -> Design:
+    """Read ``[design]``; every fault becomes a problem.
+
+    Args:
+        plan: The whole plan.
+        arms: Names of the arms, the baseline first.
+        level: What the plan claims.
+        scope: How many workloads one launch serves.
+        seed: The design's seed (see :func:`read_seed`).
+    """
+    table = _design(plan)
+    table.only("order", "repetitions", "seed", "alpha", "accept_underpowered")
+    order, source = _order(table, arms, level, seed)
+    accepted = table.optional_text("accept_underpowered")
+    if level is not Level.QUICK:
+        _check_power(table, order, accepted)
+    return Design(
+        order=order,
+        order_source=source,
+        seed=seed,
+        launch_scope=scope,
+        alpha=_alpha(table),
+        accept_underpowered=accepted,
+    )
+
+
+def read_seed(plan: Table, default: int) -> int:
+    """The seed of the order and, by default, of the prompts."""
+    return _design(plan).integer("seed", default)
+
+
+def balanced(arms: tuple[str, ...], repetitions: int, seed: int) -> tuple[str, ...]:
+    """Balanced orders: in every block each arm stands once at each place.
+
+    A block holds all rotations of a shuffled list of the arms, in shuffled sequence: for two arms
+    AB and BA. The shuffle sorts by sha256 of the seed, so that any program can recompute it.
+    """
+    orders: list[str] = []
+    block = 0
+    while len(orders) < repetitions:
+        line = "".join(sorted(arms, key=lambda arm: _rank(seed, block, arm)))
+        rotations = [line[i:] + line[:i] for i in range(len(line))]
+        orders.extend(sorted(rotations, key=lambda one: _rank(seed, block, one)))
+        block += 1
+    return tuple(orders[:repetitions])
+
+
+def is_balanced(order: tuple[str, ...]) -> bool:
+    """Whether each arm stands equally often at each place."""
+    if not order:
+        return False
+    places = (Counter(one[place] for one in order) for place in range(len(order[0])))
+    return all(len(set(count.values())) == 1 and len(count) == len(order[0]) for count in places)
+
+
+def _rank(seed: int, block: int, text: str) -> bytes:
+    return hashlib.sha256(f"order/{seed}/{block}/{text}".encode()).digest()
+
+
+def _design(plan: Table) -> Table:
+    value = plan.values.get("design")
+    return Table(plan.findings, (*plan.path, "design"), value if isinstance(value, dict) else {})
+
+
+def _order(
+    table: Table, arms: tuple[str, ...], level: Level, seed: int
+) -> tuple[tuple[str, ...], OrderSource]:
+    repetitions = None
+    if "repetitions" in table:
+        repetitions = table.integer("repetitions", DEFAULT_REPETITIONS, 1, _MOST_REPETITIONS)
+    if "order" in table:
+        declared = _declared(table, arms)
+        if repetitions is not None and len(declared) != repetitions:
+            table.wrong("repetitions", f"is {repetitions}, but order has {len(declared)}", "leave one out")
+        return declared, OrderSource.DECLARED
+    if repetitions is None and level is Level.QUICK:
+        return ("".join(arms),), OrderSource.DECLARED
+    if repetitions is None:
+        # Whole blocks only: an unfinished one would not be balanced.
+        repetitions = -(-DEFAULT_REPETITIONS // len(arms)) * len(arms)
+    return balanced(arms, repetitions, seed), OrderSource.RANDOMISED
+
+
+def _declared(table: Table, arms: tuple[str, ...]) -> tuple[str, ...]:
+    order = table.texts("order")
+    if order is None:
+        return ("".join(arms),) * LEAST_FOR_A_VERDICT
+    if len(order) > _MOST_REPETITIONS:
+        table.wrong("order", f"has more than {_MOST_REPETITIONS} repetitions")
+    for index, one in enumerate(order):
+        if sorted(one) != sorted(arms):
+            table.findings.problem(
+                (*table.path, "order", str(index)),
+                f"{kind(one)} is not a permutation of the arms {''.join(arms)}",
+            )
+    return order
+
+
+def _alpha(table: Table) -> float:
+    alpha = table.number("alpha", 0.05)
+    if not 0 < alpha < 0.5:
+        table.wrong("alpha", "must be above 0 and below 0.5")
+        return 0.05
+    return alpha
+
+
+def _check_power(table: Table, order: tuple[str, ...], accepted: str | None) -> None:
+    """A design that can't decide needs a person's reason; a weak one a note."""
+    if accepted is not None:
+        return
+    count = len(order)
+    key = "order" if "order" in table else "repetitions"
+    if count < LEAST_FOR_A_VERDICT:
+        table.wrong(
+            key,
+            f"{count} repetitions can't decide: a verdict needs at least {LEAST_FOR_A_VERDICT}",
+            'add repetitions, set level = "quick", or give accept_underpowered a reason',
+        )
+    elif all(len(set(one)) == len(one) == len(order[0]) for one in order) and not is_balanced(order):
+        table.findings.note(
+            (*table.path, key),
+            "the order is not balanced: a steady drift of the host would favour one arm",
+            f"leave order out for {DEFAULT_REPETITIONS} balanced repetitions",
+        )
