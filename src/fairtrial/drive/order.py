@@ -1,0 +1,123 @@
+"""What a load worker is told: plain data without a secret in it.
+
+Its reader needs no document types, no profile and no corpus, so that the worker starts quickly
+and does nothing but load.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import SplitResult, urlsplit
+
+import orjson
+
+from fairtrial.schema.errors import DriverError, UsageError
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens."""
+
+    host: str
+    port: int
+    tls: bool
+    prefix: str
+    """Path before the engine's own routes, without a trailing slash; mostly empty."""
+
+    @classmethod
+    def parse(cls, base_url: str) -> Self:
+        """Read a base address such as ``http://127.0.0.1:8000``.
+
+        Raises:
+            UsageError: It is no http or https address, or it holds a user name or a query.
+        """
+        try:
+            parts = urlsplit(base_url)
+            port = parts.port
+        except ValueError as error:
+            raise UsageError(f"not an address: {error}", where=base_url, hint=_ADDRESS_HINT) from error
+        if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
+            raise UsageError("not an http or https address", where=base_url, hint=_ADDRESS_HINT)
+        if not _plain(parts):
+            # The address itself is not repeated: what is too much in it may be a secret.
+            raise UsageError(
+                "a server address holds only scheme, host, port and path",
+                where=parts.hostname,
+                hint=_ADDRESS_HINT,
+            )
+        return cls(
+            host=parts.hostname,
+            port=DEFAULT_PORTS[parts.scheme] if port is None else port,
+            tls=parts.scheme == "https",
+            prefix=parts.path.rstrip("/"),
+        )
+
+    @property
+    def authority(self) -> str:
+        """Value of the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        default = DEFAULT_PORTS["https" if self.tls else "http"]
+        return host if self.port == default else f"{host}:{self.port}"
+
+
+_ADDRESS_HINT = "write it like http://127.0.0.1:8000, the token in an environment variable"
+
+
+def _plain(parts: SplitResult) -> bool:
+    text_is_plain = (parts.netloc + parts.path).isascii() and (parts.netloc + parts.path).isprintable()
+    return text_is_plain and " " not in parts.path and not (parts.username or parts.password or parts.query)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """Longest waits for one request, in milliseconds."""
+
+    response_ms: int = 120_000
+    """From the send to the end of the response."""
+    connect_ms: int = 10_000
+    """For a connection, with its TLS handshake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One request of a load order; its bytes are ``sent.bin[offset:offset + size]``."""
+
+    sequence: int
+    case: str
+    request_id: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOrder:
+    """What the worker does: send these requests, so many at a time."""
+
+    address: Address
+    concurrency: int
+    limits: TimeLimits
+    origin_mono_ns: int
+    directory: str
+    items: tuple[Item, ...]
+
+    def to_json(self) -> bytes:
+        """The order as one line of JSON, without its line end."""
+        return orjson.dumps(self)
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Self:
+        """Make an order of the parsed JSON that :meth:`to_json` wrote.
+
+        Raises:
+            DriverError: The document is no load order.
+        """
+        try:
+            parts = {
+                "address": Address(**document["address"]),
+                "limits": TimeLimits(**document["limits"]),
+                "items": tuple(Item(**item) for item in document["items"]),
+            }
+            return cls(**(document | parts))
+        except (KeyError, TypeError) as error:
+            raise DriverError(f"not a load order: {error}", where="load worker") from error

@@ -1,0 +1,105 @@
+"""One request of the measured shape, to learn before any traffic whether the server will answer it."""
+
+import asyncio
+from pathlib import Path
+from time import monotonic_ns
+
+import uvloop
+
+from fairtrial.decode.record import decode_capture
+from fairtrial.drive.connection import ConnectError, Dialer, Exchange
+from fairtrial.drive.corpus import Corpus
+from fairtrial.drive.message import request_bytes, request_id, token_bytes, with_token, without_token
+from fairtrial.drive.order import Address, TimeLimits
+from fairtrial.drive.phase_files import requests_lines
+from fairtrial.profiles.profile import Profile
+from fairtrial.schema.plan import FrozenWorkload
+from fairtrial.schema.requests import Capture, Read, RequestRecord
+from fairtrial.schema.vocab import Outcome
+
+PROBE_LIMITS = TimeLimits(response_ms=120_000, connect_ms=5_000)
+"""The first request of a server may compile kernels."""
+NAME = "probe"
+"""Stands for launch, phase and case in the id of the request."""
+
+
+def probe(  # noqa: PLR0913 - what a request is made of, and nothing else
+    base_url: str,
+    model: str,
+    workload: FrozenWorkload,
+    profile: Profile,
+    token: str | None = None,
+    *,
+    requests_path: Path | None = None,
+    limits: TimeLimits = PROBE_LIMITS,
+) -> str | None:
+    """Ask for a few tokens after a prompt of the measured length that no measured request shares.
+
+    Args:
+        base_url: Base address of the server.
+        model: Name of the model to ask for.
+        workload: The workload whose shape is tried.
+        profile: How the engine is asked.
+        token: Bearer token, if the server wants one.
+        requests_path: The workload's requests file, where it has one; without it a plain prompt is sent.
+        limits: Longest waits.
+
+    Returns:
+        None if the server answered as it should, else one line: error class and the server's words.
+
+    Raises:
+        UsageError: The request can't be made as the workload says.
+        EvidenceError: The requests file can't be read.
+    """
+    address, secret = Address.parse(base_url), None if token is None else token_bytes(token)
+    name = request_id(NAME, workload.name, NAME, monotonic_ns())
+    body = Corpus(workload, profile, model, requests_lines(workload, requests_path)).probe_body()
+    kept = request_bytes(address, profile.paths[workload.endpoint], name, body, authorised=secret is not None)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        exchange = runner.run(_exchange(address, with_token(kept, secret), limits))
+    response = without_token(b"".join(exchange.chunks), secret)
+    record = decode_capture(_capture(exchange, name, len(response), len(kept)), response, kept)
+    return _verdict(record, address)
+
+
+async def _exchange(address: Address, request: bytes, limits: TimeLimits) -> Exchange:
+    try:
+        connection = await Dialer(address, limits.connect_ms / 1000).connect()
+    except ConnectError as error:
+        return Exchange(error.connection, done_ns=monotonic_ns(), error=error.error)
+    try:
+        return await connection.send(request, limits.response_ms / 1000)
+    finally:
+        connection.close()
+
+
+def _capture(exchange: Exchange, name: str, size: int, sent_size: int) -> Capture:
+    origin = exchange.sent_ns if exchange.sent_ns is not None else exchange.done_ns
+    return Capture(
+        request_id=name,
+        case=NAME,
+        sequence=0,
+        connection=exchange.connection,
+        scheduled_ns=None,
+        sent_ns=None if exchange.sent_ns is None else 0,
+        done_ns=exchange.done_ns - origin,
+        reads=tuple(
+            Read(at_ns=at - origin, size=len(chunk))
+            for at, chunk in zip(exchange.stamps, exchange.chunks, strict=True)
+        ),
+        offset=0,
+        size=size,
+        sent_offset=0,
+        sent_size=sent_size,
+        end=exchange.end,
+        error=exchange.error,
+    )
+
+
+def _verdict(record: RequestRecord, address: Address) -> str | None:
+    if record.outcome is Outcome.OK:
+        return None
+    what = record.outcome.value if record.error is None else record.error.value
+    status = f" (HTTP {record.http_status})" if record.http_status is not None else ""
+    words = f": {' '.join(record.detail.split())}" if record.detail else ""
+    return f"{address.authority}: {what}{status}{words}"
