@@ -1,12 +1,10 @@
 """The two-tier prefix cache: rows and pages of past prompts, written through to device and host.
 
-A prefix can be restored when its row and every page below the row are there. Restoring never lands
-inside a page but at the end of a whole prompt body: so what follows is computed in the very chunks
-that a cold prompt is computed in, and gives the same bits.
+What is restored is copied into the request; nothing is computed in place in a tier.
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -14,6 +12,7 @@ from fairtrial.engine.audit import Auditor, Way
 from fairtrial.engine.copies import Copier
 from fairtrial.engine.counters import Count, Counters, Gauge
 from fairtrial.engine.fetch import Fetch, FetchCancelledError, Fetcher, FetchOutcome
+from fairtrial.engine.hits import Finder, Hit
 from fairtrial.engine.keys import PromptKeys, body_keys
 from fairtrial.engine.pool import device_arena, host_arena
 from fairtrial.engine.slots import Kind
@@ -45,27 +44,6 @@ class CacheOptions:
     """Whether a prefix may be put together from both tiers when neither holds it whole."""
     audit: bool = False
     """Whether the bytes of every copy are compared by digest; not for timing runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """The longest prefix of a prompt that can be restored, and where it lies."""
-
-    source: HitSource
-    """``HitSource.NONE`` for a miss."""
-    tokens: int
-    keys: PromptKeys
-    """Keys of the prompt's body (every token but the last)."""
-
-    @property
-    def row(self) -> bytes:
-        """Key of the row; only for a hit."""
-        return self.keys.row_key(self.tokens)
-
-    @property
-    def pages(self) -> tuple[bytes, ...]:
-        """Keys of the pages below the row."""
-        return self.keys.pages[: -(-self.tokens // self.keys.page_tokens)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +96,7 @@ class PrefixCache:
         self.host: Tier = make_tier(host_arena(shape, geometry), HOST_COUNTS, counters)
         device = device_arena(shape, options.device_rows, options.device_pages)
         self.device: Tier = make_tier(device, DEVICE_COUNTS, counters)
+        self._finder = Finder(self.device, self.host, mixed=options.mixed)
         self._lock = threading.RLock()
         self.fetcher = Fetcher(self._lock, self.host.slots, self.device.slots, self._fetch_slot, counters)
 
@@ -129,7 +108,7 @@ class PrefixCache:
         """
         keys = body_keys(prompt[:-1], self._page_tokens)
         with self._lock:
-            return self._find(keys, keys.body_tokens)
+            return self._finder.find(keys, keys.body_tokens)
 
     def restore(self, hit: Hit, state: RequestState, cancel: threading.Event | None = None) -> Restored:
         """Bring a hit into a fresh request, fetching from host to device what the device lacks.
@@ -237,31 +216,10 @@ class PrefixCache:
         """Cancel what is in flight and end the copying thread."""
         self.fetcher.close()
 
-    def _find(self, keys: PromptKeys, limit: int) -> Hit:
-        for tokens in _ends(keys):
-            if tokens > limit:
-                continue
-            hit = Hit(self._source(keys, tokens), tokens, keys)
-            if hit.source is not HitSource.NONE:
-                return hit
-        return Hit(HitSource.NONE, 0, keys)
-
-    def _source(self, keys: PromptKeys, tokens: int) -> HitSource:
-        here = Hit(HitSource.NONE, tokens, keys)
-        device, host = self.device.slots, self.host.slots
-        if not (device.rows.has(here.row) or host.rows.has(here.row)):
-            return HitSource.NONE
-        if self.device.holds(here.row, here.pages):
-            return HitSource.DEVICE
-        if self.host.holds(here.row, here.pages):
-            return HitSource.HOST
-        mixed = all(device.pages.has(key) or host.pages.has(key) for key in here.pages)
-        return HitSource.MIXED if mixed and self._options.mixed else HitSource.NONE
-
     def _hold(self, keys: PromptKeys, limit: int) -> _Held | None:
         """Pin the longest prefix up to a limit, starting its fetch if it needs one; None for a miss."""
         with self._lock:
-            while (hit := self._find(keys, limit)).source is not HitSource.NONE:
+            while (hit := self._finder.find(keys, limit)).source is not HitSource.NONE:
                 fetch = None
                 if hit.source is not HitSource.DEVICE:
                     whole_body = hit.tokens == keys.body_tokens
@@ -329,10 +287,3 @@ class PrefixCache:
     def _fetch_slot(self, kind: Kind, host: int, device: int) -> bool:
         source, target = self.host.memory(kind, host), self.device.memory(kind, device)
         return self._copier.copy(Way.FETCH, kind, source, target)
-
-
-def _ends(keys: PromptKeys) -> Iterator[int]:
-    """Where a row can be, longest prefix first: the end of the body, then the page boundaries."""
-    if keys.tail is not None:
-        yield keys.body_tokens
-    yield from range(len(keys.full) * keys.page_tokens, 0, -keys.page_tokens)

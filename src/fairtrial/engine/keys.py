@@ -36,6 +36,10 @@ class PromptKeys:
         """Page keys in order, the tail's last."""
         return self.full if self.tail is None else (*self.full, self.tail)
 
+    def pages_below(self, position: int) -> tuple[bytes, ...]:
+        """Keys of the pages that hold the first ``position`` tokens."""
+        return self.pages[: -(-position // self.page_tokens)]
+
     def row_key(self, position: int) -> bytes:
         """Key of the row after the first ``position`` tokens of the body.
 

@@ -103,9 +103,10 @@ class PagedAttention:
         values = kept[1, :end].reshape(end, self._heads, self._width).transpose(1, 0, 2)
         group = self._queries // self._heads
         grouped = queries.transpose(1, 0, 2).reshape(self._heads, group * n, self._width)
-        scores = grouped @ keys
+        scores: Floats = grouped @ keys
         self._soften(scores.reshape(self._queries, n, end), position)
-        seen: Floats = (scores @ values).reshape(self._queries, n, self._width)
+        per_head: Floats = scores @ values
+        seen = per_head.reshape(self._queries, n, self._width)
         return seen.transpose(1, 0, 2).reshape(n, split)
 
     def _soften(self, scores: Floats, position: int) -> None:
