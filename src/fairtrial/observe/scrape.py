@@ -1,0 +1,24 @@
+"""The raw metrics page of a server. It is kept as it is and parsed where it is judged."""
+
+from fairtrial.net.http_get import Page, get
+from fairtrial.profiles.profile import Profile
+
+
+def scrape(
+    base_url: str, profile: Profile, *, timeout_s: float = 5.0, token: str | None = None
+) -> bytes | None:
+    """Read the server's metrics page.
+
+    Args:
+        base_url: Address of the server, without ``/v1``.
+        profile: Names the page.
+        timeout_s: Longest wait in seconds.
+        token: Bearer token of the server, if it wants one.
+
+    Returns:
+        The page's bytes; None when the engine has no such page or didn't answer with status 200.
+    """
+    if profile.metrics_path is None:
+        return None
+    page = get(base_url.rstrip("/") + profile.metrics_path, timeout_s=timeout_s, token=token)
+    return page.body if isinstance(page, Page) and page.status == 200 else None
