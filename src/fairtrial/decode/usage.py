@@ -1,0 +1,93 @@
+"""Token counts as a server states them, wherever it puts them."""
+
+from collections.abc import Mapping
+
+from fairtrial.decode.values import count_of, object_at
+from fairtrial.schema.requests import Usage
+
+
+class UsageReader:
+    """Keeps the last usage of an answer.
+
+    Cached tokens come from the usage's details (``cached_tokens``), from a split by source
+    (``cached_tokens_by_source`` or SGLang's ``cached_tokens_details``: device, host) or from
+    llama.cpp's ``timings.cache_n``, in this order. llama.cpp's ``tokens_cached`` is the
+    length of the whole slot and is not read.
+    """
+
+    def __init__(self) -> None:
+        self._usage: Mapping[str, object] | None = None
+        self._sources: Mapping[str, object] | None = None
+        self._timings: Mapping[str, object] | None = None
+        self._native: Mapping[str, object] | None = None
+
+    @property
+    def seen(self) -> bool:
+        """Whether the server sent a usage at all."""
+        return self._usage is not None or self._native is not None
+
+    def feed(self, chunk: Mapping[str, object]) -> None:
+        """Take what one chunk says.
+
+        Raises:
+            ShapeError: A usage that is no object.
+        """
+        self._timings = object_at(chunk, "timings") or self._timings
+        usage = object_at(chunk, "usage")
+        if usage is not None:
+            self._usage = usage
+        self._sources = _sources_in(chunk, usage) or self._sources
+
+    def feed_native(self, chunk: Mapping[str, object]) -> None:
+        """Take the closing chunk of llama.cpp's native route."""
+        self._native = chunk
+
+    def result(self) -> Usage:
+        """The counts; None where the server says nothing or nothing sensible."""
+        device, host = _split(self._sources)
+        prompt, output, cached = None, None, None
+        if self._usage is not None:
+            prompt = count_of(self._usage.get("prompt_tokens"))
+            output = count_of(self._usage.get("completion_tokens"))
+            cached = _cached(self._usage)
+        elif self._native is not None:
+            prompt = count_of(self._native.get("tokens_evaluated"))
+            output = count_of(self._native.get("tokens_predicted"))
+        if cached is None and (device is not None or host is not None):
+            cached = count_of((device or 0) + (host or 0))
+        if cached is None and self._timings is not None:
+            cached = count_of(self._timings.get("cache_n"))
+        return Usage(
+            prompt_tokens=prompt,
+            output_tokens=output,
+            cached_tokens=cached,
+            cached_device_tokens=device,
+            cached_host_tokens=host,
+        )
+
+
+def _details(usage: Mapping[str, object] | None) -> Mapping[str, object]:
+    return (object_at(usage, "prompt_tokens_details") if usage is not None else None) or {}
+
+
+def _cached(usage: Mapping[str, object]) -> int | None:
+    cached = count_of(_details(usage).get("cached_tokens"))
+    return count_of(usage.get("cached_tokens")) if cached is None else cached
+
+
+def _sources_in(
+    chunk: Mapping[str, object], usage: Mapping[str, object] | None
+) -> Mapping[str, object] | None:
+    extension = object_at(chunk, "sglext") or {}
+    for place in (_details(usage), usage or {}, chunk, extension):
+        for key in ("cached_tokens_by_source", "cached_tokens_details"):
+            sources = object_at(place, key)
+            if sources is not None:
+                return sources
+    return None
+
+
+def _split(sources: Mapping[str, object] | None) -> tuple[int | None, int | None]:
+    if sources is None:
+        return None, None
+    return count_of(sources.get("device")), count_of(sources.get("host"))
