@@ -80,11 +80,6 @@ class CompletionRequest(_Generation):
 
     prompt: str | list[int]
 
-    @property
-    def token_limit(self) -> int | None:
-        """Asked limit of output tokens; 16 without one, as OpenAI has it."""
-        return 16 if self.max_tokens is None else self.max_tokens
-
 
 class TextPart(BaseModel):
     """A part of a message; only text is known here."""
@@ -116,8 +111,8 @@ class ChatRequest(_Generation):
     max_completion_tokens: Annotated[int, Field(ge=1, le=2**31)] | None = None
 
     @property
-    def token_limit(self) -> int | None:
-        """Asked limit of output tokens; None is what the context holds."""
+    def asked_tokens(self) -> int | None:
+        """Asked limit of output tokens, by its new name or its old one."""
         return self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
 
 

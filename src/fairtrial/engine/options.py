@@ -4,6 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 
+from fairtrial.engine.snapshots import MID_END, snapshot_policy
 from fairtrial.profiles.geometry import split_pool
 from fairtrial.profiles.reference_models import DEFAULT_MODEL, DEFAULT_ROW_PERCENT, MODELS, ModelShape
 from fairtrial.schema.errors import UsageError
@@ -11,8 +12,6 @@ from fairtrial.schema.servers import Geometry
 
 MAX_MODEL_LEN = 8_192
 """Longest prompt plus output in tokens."""
-SNAPSHOTS = ("end", "mid-end")
-"""Where state rows are kept: at the end of a prompt, or half-way too."""
 MAX_BATCH = 64
 _MAX_POOL_BYTES = 64 * 2**30
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
@@ -39,7 +38,8 @@ class EngineOptions:
     """State rows of the device tier."""
     device_pages: int | None = None
     """KV pages of the device tier."""
-    snapshot: str = "mid-end"
+    snapshot: str = MID_END
+    """Where along a prompt state rows are kept."""
     audit: bool = False
     """Whether every copy between tiers is checked byte by byte."""
     seed: int | None = None
@@ -54,11 +54,9 @@ class EngineOptions:
         _within("port", self.port, 0, 65_535)
         if self.model not in MODELS:
             raise _wrong("model", f"no model {self.model!r}", f"one of: {', '.join(sorted(MODELS))}")
-        if self.snapshot not in SNAPSHOTS:
-            raise _wrong("snapshot", f"no policy {self.snapshot!r}", f"one of: {', '.join(SNAPSHOTS)}")
+        snapshot_policy(self.snapshot)  # refuses an unknown policy
         _within("host-row-percent", self.host_row_percent, 1, 99)
         _within("host-pool-bytes", self.pool_bytes, 1, _MAX_POOL_BYTES)
-        # A prompt of full length needs its own row and pages on the device while it runs.
         _within("device-rows", self.rows_on_device, 1, 100_000)
         _within("device-pages", self.pages_on_device, 1, 1_000_000)
         _within("seed", self.weight_seed, 0, 2**32 - 1)
