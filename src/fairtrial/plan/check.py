@@ -68,7 +68,7 @@ def check_plan(data: bytes, path: Path, shown: str) -> CheckedPlan:
         PlanError: With every problem found.
     """
     text, values = _parse(data, shown)
-    findings = Findings(shown, key_lines(text))
+    findings = Findings(shown, key_lines(text), path.parent)
     plan = Table(findings, (), values)
     checked = _read(plan, path, int.from_bytes(hashlib.sha256(data).digest()[:4], "big"))
     if findings.problems:
@@ -113,7 +113,6 @@ def _read(plan: Table, path: Path, default_seed: int) -> CheckedPlan:
     scope = _scope(plan, level, arms, places)
     seed = read_seed(plan, default_seed)
     context = WorkloadContext(
-        folder=path.parent,
         seed=seed,
         corpus_per_repetition=scope is LaunchScope.ATTACHED,
         prompt_limit=_prompt_limit(arms),

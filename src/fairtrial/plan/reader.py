@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TypeVar
 
 from fairtrial.plan.toml_lines import KeyLines, KeyPath
@@ -27,7 +28,10 @@ class Findings:
     """Everything found wrong so far, and what is only worth a note."""
 
     file: str
+    """The plan's name in messages."""
     lines: KeyLines
+    folder: Path
+    """Relative paths start here."""
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
 
@@ -71,8 +75,8 @@ class Table:
         self.findings.problem((*self.path, key), message, hint)
 
     def missing(self, key: str, hint: str = "") -> None:
-        """A key that must be there isn't: the fault is at the table."""
-        self.findings.problem(self.path, f"{key} is missing", hint)
+        """A key that must be there isn't: the line is that of its table."""
+        self.findings.problem((*self.path, key), "is missing", hint)
 
     def integer(self, key: str, default: int, low: int = 0, high: int = MAX_SAFE_INTEGER) -> int:
         """A whole number in a range."""

@@ -111,7 +111,7 @@ def _process(table: Table) -> Recipe:
         ),
         argv=argv,
         env=_env(table),
-        cwd=table.optional_text("cwd"),
+        cwd=_folder(table),
         port=port,
         model=served,
         token_env=_variable(table),
@@ -126,6 +126,12 @@ def _attach(table: Table) -> Recipe:
         model=served,
         token_env=_variable(table),
     )
+
+
+def _folder(table: Table) -> str | None:
+    """An absolute path; a relative one starts at the plan's folder."""
+    text = table.optional_text("cwd")
+    return None if text is None else str(table.findings.folder / text)
 
 
 def _profile(table: Table) -> str:

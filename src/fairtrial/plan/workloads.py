@@ -31,8 +31,6 @@ _MOST_REQUESTS = 10_000_000
 class WorkloadContext:
     """What a workload needs to know of the plan around it."""
 
-    folder: Path
-    """Relative paths start here."""
     seed: int
     """Seed of the design: the default seed of every workload comes from it."""
     corpus_per_repetition: bool
@@ -96,7 +94,7 @@ def _workload(
     table: Table, name: str, context: WorkloadContext
 ) -> tuple[tuple[FrozenWorkload, ...], Path | None]:
     table.only(*_KNOWN)
-    source = _source(table, context)
+    source = _source(table, context.prompt_limit)
     conversations = source.source if isinstance(source.source, Conversations) else None
     requirements = read_requirements(table, conversations.output_tokens if conversations else None)
     phases = _phases(table, source.source)
@@ -157,12 +155,12 @@ def _load(table: Table, concurrency: int) -> LoadKind:
     return load
 
 
-def _source(table: Table, context: WorkloadContext) -> _Source:
+def _source(table: Table, prompt_limit: int | None) -> _Source:
     both = "conversations" in table and "requests" in table
     if both:
         table.wrong("requests", "a workload has conversations or requests, not both")
     if "requests" in table:
-        lines = _request_lines(table, context)
+        lines = _request_lines(table)
         if lines is not None:
             return _Source(
                 RequestsFile(sha256=lines.sha256, count=lines.count),
@@ -172,7 +170,7 @@ def _source(table: Table, context: WorkloadContext) -> _Source:
     elif "conversations" in table:
         inner = table.table("conversations")
         if inner is not None:
-            return _Source(_conversations(inner, context))
+            return _Source(_conversations(inner, prompt_limit))
     else:
         table.findings.problem(
             table.path,
@@ -185,17 +183,17 @@ def _source(table: Table, context: WorkloadContext) -> _Source:
     return _Source(stand_in)
 
 
-def _request_lines(table: Table, context: WorkloadContext) -> RequestLines | None:
+def _request_lines(table: Table) -> RequestLines | None:
     text = table.text("requests")
     if not text.strip():
         return None
-    lines, problems = read_request_lines(context.folder / Path(text), text)
+    lines, problems = read_request_lines(table.findings.folder / Path(text), text)
     for where, message, hint in problems:
         table.findings.problem_in(where or None, (*table.path, "requests"), message, hint)
     return lines
 
 
-def _conversations(table: Table, context: WorkloadContext) -> Conversations:
+def _conversations(table: Table, limit: int | None) -> Conversations:
     table.only("count", "input_tokens", "output_tokens", "replay", "natural")
     for key in ("count", "input_tokens", "output_tokens"):
         if key not in table:
@@ -204,7 +202,6 @@ def _conversations(table: Table, context: WorkloadContext) -> Conversations:
     count = table.integer("count", _MOST_REQUESTS, 1, _MOST_REQUESTS)
     inputs = table.integer("input_tokens", 1, 1)
     outputs = table.integer("output_tokens", 2, 1)
-    limit = context.prompt_limit
     if limit is not None and inputs + outputs > limit:
         table.wrong("input_tokens", f"{inputs} + {outputs} tokens are more than the engine's {limit}")
     return Conversations(

@@ -1,0 +1,193 @@
+"""A frozen plan as TOML with every default spelled out."""
+
+import json
+from collections.abc import Iterable
+
+from fairtrial.plan.arms import BASELINE
+from fairtrial.plan.gates import WORDS
+from fairtrial.plan.recipes import SERVED_MODEL
+from fairtrial.plan.units import write_duration, write_percent, write_size
+from fairtrial.schema.plan import (
+    Conversations,
+    Design,
+    FrozenGate,
+    FrozenPlan,
+    FrozenRecipe,
+    FrozenWorkload,
+    Requirement,
+    RunLimits,
+)
+from fairtrial.schema.vocab import GateKind, Metric, OrderSource, RecipeKind, Role, Statistic
+
+_RECIPE_LEVEL = frozenset({SERVED_MODEL, "port"})
+_NS_PER_MS = 10**6
+
+
+def expanded_toml(plan: FrozenPlan) -> str:
+    """The plan as a plan file that declares everything.
+
+    It loads again to the same frozen plan if the plan has no private values; those it has stand
+    as comments to be filled in.
+    """
+    lines = [
+        f"id = {_text(plan.id)}",
+        f"question = {_text(plan.question)}",
+        f"level = {_text(plan.level)}",
+    ]
+    for arm in plan.arms:
+        name = "baseline" if arm.name == BASELINE else f"candidates.{arm.name}"
+        lines += ["", f"[{name}]", *_recipe(arm.recipe)]
+    lines += ["", "[design]", *_design(plan.design)]
+    for workload in plan.workloads:
+        lines += ["", f"[workloads.{_key(workload.name)}]", *_workload(workload)]
+    lines += ["", "[gates]", *_gates(plan.gates)]
+    lines += ["", "[limits]", *_limits(plan.limits)]
+    return "\n".join(lines) + "\n"
+
+
+def _recipe(recipe: FrozenRecipe) -> Iterable[str]:
+    if recipe.kind is not RecipeKind.REFERENCE:
+        yield from (f"# {_private_key(name)} = private" for name in sorted(recipe.private))
+        yield f"engine = {_text(recipe.profile)}"
+    else:
+        yield f"engine = {_text(recipe.profile)}"
+        yield from (f"# {_private_key(name)} = private" for name in sorted(recipe.private))
+        options = {key: value for key, value in recipe.options.items() if key not in _RECIPE_LEVEL}
+        yield f"options = {_inline({key: _value(value) for key, value in sorted(options.items())})}"
+    if SERVED_MODEL in recipe.options:
+        yield f"model = {_value(recipe.options[SERVED_MODEL])}"
+    if "port" in recipe.options:
+        yield f"port = {_value(recipe.options['port'])}"
+    if recipe.kind is not RecipeKind.ATTACH:
+        yield f"start_timeout = {_ms(recipe.timing.start_ms)}"
+        yield f"stop_grace = {_ms(recipe.timing.stop_grace_ms)}"
+
+
+def _private_key(name: str) -> str:
+    return "model" if name == SERVED_MODEL else name
+
+
+def _design(design: Design) -> Iterable[str]:
+    if design.order_source is OrderSource.DECLARED:
+        yield f"order = {_list(design.order)}"
+    else:
+        yield f"repetitions = {len(design.order)}  # randomised by the seed: {' '.join(design.order)}"
+    yield f"seed = {design.seed}"
+    yield f"alpha = {design.alpha!r}"
+    if design.accept_underpowered is not None:
+        yield f"accept_underpowered = {_text(design.accept_underpowered)}"
+
+
+def _workload(workload: FrozenWorkload) -> Iterable[str]:
+    source = workload.source
+    if isinstance(source, Conversations):
+        table = {
+            "count": str(source.count),
+            "input_tokens": str(source.input_tokens),
+            "output_tokens": str(source.output_tokens),
+            "replay": _text(source.replay),
+            "natural": _value(not source.fixed_output),
+        }
+        yield f"conversations = {_inline(table)}"
+    else:
+        yield f"# requests = private  # {source.count} requests, sha256 {source.sha256}"
+    yield f"concurrency = {workload.concurrency}"
+    yield f"load = {_text(workload.load)}"
+    yield f"endpoint = {_text(workload.endpoint)}"
+    phases = workload.phases
+    yield f"phases = {{ warmup = {phases.warmup}, prime = {phases.prime}, measured = {phases.measured} }}"
+    yield f"token_ids = {_value(workload.token_ids)}"
+    yield f"seed = {workload.seed}"
+    must = _must(workload.requirements)
+    if must:
+        yield f"must = {_inline(must)}"
+    shown = [one.metric.value for one in workload.requirements if one.role is Role.INFORMATIONAL]
+    if shown:
+        yield f"show = {_list(shown)}"
+
+
+def _must(requirements: Iterable[Requirement]) -> dict[str, str]:
+    by_metric: dict[Metric, dict[Statistic, str]] = {}
+    found: dict[str, str] = {}
+    for one in requirements:
+        if one.role is Role.INFORMATIONAL:
+            continue
+        if one.limits is not None and one.at_least is not None:
+            limits = one.limits.model_dump(exclude_none=True)
+            table = {key.removesuffix("_ns"): _text(write_duration(ns)) for key, ns in limits.items()}
+            found[one.metric] = _inline(table | {"at_least": _text(write_percent(one.at_least))})
+        else:
+            by_metric.setdefault(one.metric, {})[one.statistic] = _text(_claim(one))
+            claims = by_metric[one.metric]
+            plain = claims.keys() <= {Statistic.WHOLE}
+            named = {statistic.value: text for statistic, text in claims.items()}
+            found[one.metric] = claims[Statistic.WHOLE] if plain else _inline(named)
+    return found
+
+
+def _claim(one: Requirement) -> str:
+    if one.margin is None:
+        return f"better by {write_percent(one.min_effect)}" if one.min_effect else "better"
+    absolute = f" or {write_duration(one.margin.absolute_ns)}" if one.margin.absolute_ns else ""
+    return f"no worse than {write_percent(one.margin.relative)}{absolute}"
+
+
+def _gates(gates: Iterable[FrozenGate]) -> Iterable[str]:
+    ordered = sorted(gates, key=lambda gate: gate.kind is GateKind.COUNTER)  # tables come last
+    for gate in ordered:
+        if gate.kind is GateKind.COUNTER:
+            yield from ("", f"[gates.{_key(gate.name)}]", *_counter_gate(gate))
+        else:
+            yield f"{gate.kind.value} = {_built_in(gate)}"
+
+
+def _built_in(gate: FrozenGate) -> str:
+    if gate.kind is GateKind.EQUALITY and (gate.workloads is not None or gate.at_most_share):
+        table = {} if gate.workloads is None else {"workloads": _list(gate.workloads)}
+        return _inline(table | {"at_most": _text(write_percent(gate.at_most_share or 0.0))})
+    if gate.at_most_share:
+        return _text(f"at most {write_percent(gate.at_most_share)}")
+    return _text(WORDS[gate.kind])
+
+
+def _counter_gate(gate: FrozenGate) -> Iterable[str]:
+    if gate.counter is not None:
+        yield f"counter = {_text(gate.counter)}"
+    lists = (("workloads", gate.workloads), ("arms", gate.arms), ("phases", gate.phases))
+    yield from (f"{key} = {_list(names)}" for key, names in lists if names is not None)
+    bounds = (("at_least", gate.at_least), ("at_most", gate.at_most))
+    yield from (f"{key} = {value}" for key, value in bounds if value is not None)
+
+
+def _limits(limits: RunLimits) -> Iterable[str]:
+    yield f"request_timeout = {_ms(limits.request_timeout_ms)}"
+    yield f"cooldown = {_ms(limits.cooldown_ms)}"
+    yield f"disk = {_text(write_size(limits.disk_bytes))}"
+
+
+def _ms(value: int) -> str:
+    return _text(write_duration(value * _NS_PER_MS))
+
+
+def _value(value: bool | int | str) -> str:  # noqa: FBT001 - a value of any of these types
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int) else _text(value)
+
+
+def _inline(table: dict[str, str]) -> str:
+    return "{ " + ", ".join(f"{_key(key)} = {value}" for key, value in table.items()) + " }"
+
+
+def _list(values: Iterable[str]) -> str:
+    return "[" + ", ".join(_text(value) for value in values) + "]"
+
+
+def _key(name: str) -> str:
+    """A key part; names with a dot need quotes."""
+    return _text(name) if "." in name else name
+
+
+def _text(value: str) -> str:
+    """A TOML basic string: JSON's escapes are TOML's, but TOML also wants DEL escaped."""
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
