@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -115,15 +116,17 @@ class EngineService:
     def _build(self) -> Loaded:
         options = self.options
         shape = options.shape
-        model = Model(shape, options.weight_seed)
-        policy = snapshot_policy(options.snapshot)
         cache_options = CacheOptions(
-            policy=policy,
+            policy=snapshot_policy(options.snapshot),
             device_rows=options.rows_on_device,
             device_pages=options.pages_on_device,
             audit=options.audit,
         )
-        cache = PrefixCache(shape, options.geometry, cache_options, self.counters)
+        # Writing every byte of the pools takes longest; the weights are made meanwhile.
+        with ThreadPoolExecutor(1) as beside:
+            building = beside.submit(PrefixCache, shape, options.geometry, cache_options, self.counters)
+            model = Model(shape, options.weight_seed)
+            cache = building.result()
         scheduler = Scheduler(model, cache, self.counters, max_batch=options.max_batch, max_queue=MAX_QUEUE)
         # The first token of a process is slower than all others; nobody should measure it.
         model.decode([BOS], [RequestState(shape, 1)])
