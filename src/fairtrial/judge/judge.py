@@ -1,0 +1,60 @@
+"""Evidence to judgment: a pure, total function. Damaged input is an issue, never an exception."""
+
+from fairtrial.evidence.evidence_set import EvidenceSet
+from fairtrial.judge.conditions import judge_cells
+from fairtrial.judge.counters import counter_deltas
+from fairtrial.judge.decision import Basis, decide
+from fairtrial.judge.gates import evaluate_gates
+from fairtrial.judge.ledger import clock_step_ms, coverage, launch_summaries, ledger, window_summaries
+from fairtrial.judge.level import claimed_level
+from fairtrial.judge.normalise import normalise
+from fairtrial.judge.pairs import comparisons, equality
+from fairtrial.judge.populations import failed_share_upper, populations
+from fairtrial.judge.requirements import requirement_results
+from fairtrial.schema.judgment import Judgment
+
+NO_RUN = "unknown"
+"""Stands for the run id where the journal doesn't name one."""
+
+
+def judge(evidence: EvidenceSet) -> Judgment:
+    """Judge the evidence.
+
+    The same evidence gives the same judgment, byte for byte. Nothing here raises for evidence that
+    is damaged or absent: it becomes an issue, and what rests on it is missing.
+    """
+    normal = normalise(evidence)
+    compared = comparisons(normal)
+    equal = equality(normal)
+    deltas, counter_issues = counter_deltas(normal, evidence.files)
+    gates = evaluate_gates(normal, equal, deltas)
+    cells = judge_cells(normal, equal, deltas)
+    requirements = requirement_results(evidence.plan, compared)
+    covered = coverage(normal)
+    level, level_reasons = claimed_level(normal)
+    opened = normal.progress.opened
+    return Judgment(
+        plan_id=evidence.plan.id,
+        plan_sha256=evidence.plan_sha256,
+        run=opened.run if opened else NO_RUN,
+        journal_head=evidence.head,
+        journal_size=len(evidence.lines),
+        level_declared=evidence.plan.level,
+        level_claimed=level,
+        level_reasons=level_reasons,
+        decision=decide(Basis(requirements, gates, cells, covered, evidence.plan.design.accept_underpowered)),
+        requirements=requirements,
+        gates=gates,
+        coverage=covered,
+        populations=populations(normal),
+        comparisons=compared,
+        equality=equal,
+        cells=cells,
+        counters=deltas,
+        launches=launch_summaries(normal),
+        windows=window_summaries(normal),
+        ledger=ledger(normal, frozenset(evidence.files)),
+        issues=(*normal.issues, *counter_issues),
+        failed_share_upper=failed_share_upper(normal),
+        step_ms=clock_step_ms(normal),
+    )

@@ -1,0 +1,194 @@
+"""What failed, was left out or was said by a person: kept, each with where and why. Pure."""
+
+from fairtrial.judge.normal import JOURNAL, Normal
+from fairtrial.schema.cases import cases_of
+from fairtrial.schema.facts import (
+    Amended,
+    BaselineRestored,
+    BaselineTakenDown,
+    ClockStepped,
+    Fact,
+    Noted,
+    Resumed,
+    StopRequested,
+)
+from fairtrial.schema.judgment import Coverage, LaunchSummary, LedgerEntry, WindowSummary
+from fairtrial.schema.schedule import formal_total, schedule
+from fairtrial.schema.vocab import EndedBy, LaunchPurpose, Phase, Proof, WindowOutcome
+
+
+def ledger(normal: Normal, files: frozenset[str]) -> tuple[LedgerEntry, ...]:
+    """Every entry: launches, windows, then what the journal says besides, oldest first."""
+    found = [*_launches(normal), *_windows(normal)]
+    for line in normal.lines:
+        entry = _entry(line.fact, files)
+        if entry is not None:
+            found.append(entry)
+    return tuple(found)
+
+
+def _launches(normal: Normal) -> list[LedgerEntry]:
+    counted = {launch.id for launch in normal.launches.values()}
+    found = []
+    for launch in normal.progress.launches.values():
+        if launch.failed is not None:
+            what, reason = "launch failed", launch.failed.reason.value
+        elif launch.starting.purpose is LaunchPurpose.SERVICE or launch.id in counted:
+            continue
+        else:
+            ended = launch.ended.ended_by.value if launch.ended else "its end is not recorded"
+            what, reason = "launch does not count", f"not every phase was completed ({ended})"
+        found.append(LedgerEntry(what=what, where=launch.id, reason=reason))
+    return found
+
+
+def _windows(normal: Normal) -> list[LedgerEntry]:
+    found = []
+    for window in normal.progress.windows:
+        outcome = window.closed.outcome if window.closed else None
+        if outcome is not WindowOutcome.COMPLETED:
+            reason = f"it ended as {outcome.value}" if outcome else "it was never closed"
+            found.append(LedgerEntry(what="window not completed", where=window.id, reason=reason))
+    return found
+
+
+def _entry(fact: Fact, files: frozenset[str]) -> LedgerEntry | None:
+    said = _said(fact, files)
+    if said is None:
+        return None
+    what, where, reason = said
+    return LedgerEntry(what=what, where=where, reason=reason)
+
+
+def _said(fact: Fact, files: frozenset[str]) -> tuple[str, str, str] | None:
+    """What, where and why, for the facts that belong into the ledger."""
+    said: tuple[str, str, str] | None = None
+    match fact:
+        case Noted():
+            kept = "its text is sealed" if fact.artifact in files else "its text is not there"
+            said = ("note", fact.artifact, kept)
+        case Amended():
+            when = (
+                "after traffic that it affects" if fact.retroactive else "before the traffic that it affects"
+            )
+            said = ("amendment", fact.artifact, when)
+        case Resumed():
+            torn = f"{fact.torn_bytes} bytes of an unfinished record were set aside"
+            said = (
+                "resumed after an interruption",
+                JOURNAL,
+                torn if fact.torn_bytes else "no record was cut",
+            )
+        case StopRequested():
+            said = ("stop requested", JOURNAL, fact.urgency.value)
+        case ClockStepped():
+            said = ("wall clock stepped", JOURNAL, f"by {fact.step_ms} ms")
+        case BaselineRestored() if fact.proof is not Proof.TRUE:
+            said = ("restoration not proven at first", fact.window, f"the proof was {fact.proof.value}")
+        case _:
+            pass
+    return said
+
+
+def coverage(normal: Normal) -> Coverage:
+    """Planned against run; requests count where a proven record stands."""
+    places = normal.places()
+    formal = [table for table in normal.tables.values() if table.phase is not Phase.WARMUP]
+    warm = [table for table in normal.tables.values() if table.phase is Phase.WARMUP]
+    planned = [launch for window in schedule(normal.plan) for launch in window.launches]
+    counted = {launch.plan_name for launch in normal.launches.values()}
+    return Coverage(
+        launches_planned=len(planned),
+        launches_counted=sum(1 for launch in planned if launch.name in counted),
+        formal_planned=formal_total(normal.plan),
+        formal_attempted=sum(len(table.rows) for table in formal),
+        formal_failed=sum(table.failed for table in formal),
+        warmup_planned=sum(
+            len(cases_of(normal.plan.workload(place.workload), Phase.WARMUP)) for place in places
+        ),
+        warmup_attempted=sum(len(table.rows) for table in warm),
+        missing=tuple(place.text() for place in places if place not in normal.launches),
+    )
+
+
+def launch_summaries(normal: Normal) -> tuple[LaunchSummary, ...]:
+    """Every launch that was made, counted or not."""
+    counted = {launch.id for launch in normal.launches.values()}
+    found = []
+    for launch in normal.progress.launches.values():
+        identity = normal.identities.get(launch.id)
+        found.append(
+            LaunchSummary(
+                launch=launch.id,
+                window=launch.starting.window,
+                arm=launch.starting.arm,
+                workloads=launch.starting.workloads,
+                counted=launch.id in counted,
+                ready=_weakest(normal, launch.id),
+                ended=_ended(normal, launch.id),
+                identity=launch.ready.identity if launch.ready else None,
+                geometry=identity.geometry if identity else None,
+            )
+        )
+    return tuple(found)
+
+
+def _weakest(normal: Normal, launch: str) -> Proof:
+    state = normal.progress.launches[launch]
+    if state.failed is not None:
+        return Proof.FALSE
+    if state.ready is None:
+        return Proof.MISSING
+    ready = state.ready
+    return weakest((ready.alive, ready.port_ours, ready.healthy, ready.model, ready.answers))
+
+
+def _ended(normal: Normal, launch: str) -> Proof:
+    ended = normal.progress.launches[launch].ended
+    if ended is None:
+        return Proof.MISSING
+    if ended.ended_by is EndedBy.LEFT_RUNNING:
+        return Proof.TRUE
+    return weakest((ended.tree_gone, ended.port_free))
+
+
+_STRENGTH = (Proof.FALSE, Proof.SUPPLEMENTED, Proof.MISSING, Proof.UNVERIFIED, Proof.TRUE)
+
+
+def weakest(proofs: tuple[Proof, ...]) -> Proof:
+    """The weakest of several proofs."""
+    return min(proofs, key=_STRENGTH.index)
+
+
+def window_summaries(normal: Normal) -> tuple[WindowSummary, ...]:
+    """Every window that was opened, with its proofs."""
+    return tuple(
+        WindowSummary(
+            window=window.id,
+            repetition=window.opened.repetition,
+            arm=window.opened.arm,
+            attempt=window.opened.attempt,
+            restored=window.restored.proof if window.restored else Proof.MISSING,
+            baseline_down_ns=_down(normal, window.id),
+        )
+        for window in normal.progress.windows
+    )
+
+
+def _down(normal: Normal, window: str) -> int | None:
+    down = back = None
+    for line in normal.lines:
+        fact = line.fact
+        if isinstance(fact, BaselineTakenDown) and fact.window == window:
+            down = line
+        elif isinstance(fact, BaselineRestored) and fact.window == window and fact.proof is Proof.TRUE:
+            back = line
+    if down is None or back is None or down.boot != back.boot:
+        return None
+    return max(0, back.mono_ns - down.mono_ns)
+
+
+def clock_step_ms(normal: Normal) -> int:
+    """The largest recorded step of the wall clock; 0 if there was none."""
+    steps = [line.fact.step_ms for line in normal.lines if isinstance(line.fact, ClockStepped)]
+    return max(steps, key=abs, default=0)

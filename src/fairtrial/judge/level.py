@@ -1,0 +1,77 @@
+"""What the design and the evidence together may claim. A report never claims above it. Pure."""
+
+from collections import Counter as Tally
+
+from fairtrial.evidence.progress import LaunchState
+from fairtrial.judge.conditions_evidence import arm_identity
+from fairtrial.judge.normal import Normal
+from fairtrial.schema.plan import FrozenPlan
+from fairtrial.schema.vocab import LaunchScope, Level, RecipeKind, Stage
+
+_ORDER = (Level.QUICK, Level.STANDARD, Level.FORMAL)
+
+
+def claimed_level(normal: Normal) -> tuple[Level, tuple[str, ...]]:
+    """The level that may be claimed, and why it is less than declared."""
+    reasons: tuple[str, ...] = ()
+    declared = normal.plan.level
+    claimed = declared
+    lacking = {Level.FORMAL: _lacks_formal(normal), Level.STANDARD: _lacks_standard(normal)}
+    for level in (Level.FORMAL, Level.STANDARD):
+        if _ORDER.index(declared) >= _ORDER.index(level) and lacking[level]:
+            reasons += tuple(f"{level.value}: {reason}" for reason in lacking[level])
+            below = _ORDER[_ORDER.index(level) - 1]
+            claimed = min(claimed, below, key=_ORDER.index)
+    return claimed, reasons
+
+
+def _lacks_standard(normal: Normal) -> tuple[str, ...]:
+    found = []
+    kinds = {arm.recipe.kind for arm in normal.plan.arms}
+    if RecipeKind.ATTACH in kinds or normal.plan.design.launch_scope is LaunchScope.ATTACHED:
+        found.append("servers that already ran are not fresh launches")
+    if len(normal.plan.design.order) < 2:
+        found.append("one repetition is not a balanced design")
+    if not _balanced(normal.plan):
+        found.append("the arms don't take each place in the order equally often")
+    absent = len(normal.places()) - len(normal.launches)
+    if absent:
+        found.append(f"{absent} of {len(normal.places())} planned cells have no launch that counts")
+    return tuple(found)
+
+
+def _lacks_formal(normal: Normal) -> tuple[str, ...]:
+    found = []
+    if normal.plan.stage is not Stage.FORMAL:
+        found.append(f"the stage is {normal.plan.stage.value}, and only formal counts")
+    if normal.plan.design.launch_scope is not LaunchScope.WORKLOAD:
+        found.append("a launch serves more than one workload")
+    if any(not _alone(launch) for launch in normal.launches.values()):
+        found.append("a launch that counts served more than one workload")
+    windows = normal.progress.windows
+    unproven = sum(1 for window in windows if not window.proven_restored)
+    if unproven or not windows:
+        found.append(f"{unproven} of {len(windows)} windows are not proven restored")
+    found.extend(
+        reason
+        for arm in normal.plan.arms
+        for holds, reason in [arm_identity(normal, arm.name)]
+        if holds is not True
+    )
+    found.append("monitoring is not built yet, so nothing proves that it was enforced")
+    found.append("A/A calibration is not built yet, so nothing calibrates the noise")
+    return tuple(found)
+
+
+def _alone(launch: LaunchState) -> bool:
+    return len({*launch.starting.workloads, *(workload for workload, _ in launch.begun)}) == 1
+
+
+def _balanced(plan: FrozenPlan) -> bool:
+    # An odd number of repetitions can't be balanced: one more is allowed, not two.
+    for position in range(max((len(order) for order in plan.design.order), default=0)):
+        tally = Tally(order[position] for order in plan.design.order if position < len(order))
+        counts = [tally.get(arm.name, 0) for arm in plan.arms]
+        if max(counts) - min(counts) > 1:
+            return False
+    return True

@@ -1,0 +1,117 @@
+"""Evidence to what the judge works on: the launches that count, their proven rows, every doubt. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fairtrial.evidence.documents import canonical, read, sha256_hex
+from fairtrial.evidence.evidence_set import EvidenceSet
+from fairtrial.evidence.progress import LaunchState, Progress, fold
+from fairtrial.judge.journal import sound_lines
+from fairtrial.judge.normal import JOURNAL, Normal, PhaseTable, Place, planned
+from fairtrial.judge.phase_tables import PhaseInput, phase_table
+from fairtrial.judge.tables import issue
+from fairtrial.schema.cases import cases_of
+from fairtrial.schema.errors import DocumentError
+from fairtrial.schema.facts import JournalLine, PhaseEnded
+from fairtrial.schema.judgment import NormaliserIssue
+from fairtrial.schema.plan import FrozenPlan
+from fairtrial.schema.schedule import LaunchPlan
+from fairtrial.schema.servers import Identity
+from fairtrial.schema.vocab import Phase
+
+
+@dataclass(slots=True)
+class _Found:
+    launches: dict[Place, LaunchState] = field(default_factory=dict)
+    tables: dict[tuple[Place, Phase], PhaseTable] = field(default_factory=dict)
+    identities: dict[str, Identity] = field(default_factory=dict)
+    issues: list[NormaliserIssue] = field(default_factory=list)
+
+
+def normalise(evidence: EvidenceSet) -> Normal:
+    """Read everything once. Never raises on damaged evidence: each doubt is an issue."""
+    lines, problems = sound_lines(evidence)
+    progress = fold(line.fact for line in lines)
+    found = _Found(issues=list(problems))
+    _find_launches(evidence.plan, progress, found)
+    ends = {
+        (line.fact.launch, line.fact.workload, line.fact.phase): line
+        for line in lines
+        if isinstance(line.fact, PhaseEnded)
+    }
+    for place, launch in found.launches.items():
+        _read_phases(evidence, place, launch, ends, found)
+    for launch in progress.launches.values():
+        _read_identity(evidence.files, launch, found)
+    return Normal(
+        plan=evidence.plan,
+        lines=lines,
+        progress=progress,
+        launches=found.launches,
+        tables=found.tables,
+        identities=found.identities,
+        issues=tuple(found.issues),
+    )
+
+
+def _find_launches(plan: FrozenPlan, progress: Progress, found: _Found) -> None:
+    for place, launch_plan in planned(plan):
+        launch = progress.counted(launch_plan.name)
+        if launch is None:
+            continue
+        problem = _not_as_planned(launch, launch_plan)
+        if problem:
+            found.issues.append(issue(JOURNAL, "launch-differs", f"launch {launch.id}: {problem}"))
+        else:
+            found.launches[place] = launch
+
+
+def _not_as_planned(launch: LaunchState, plan: LaunchPlan) -> str:
+    if launch.starting.arm != plan.arm:
+        return f"it is of arm {launch.starting.arm}, planned was {plan.arm}"
+    absent = [name for name in plan.workloads if name not in launch.starting.workloads]
+    return f"it did not serve {', '.join(absent)}" if absent else ""
+
+
+def _read_phases(
+    evidence: EvidenceSet,
+    place: Place,
+    launch: LaunchState,
+    ends: Mapping[tuple[str, str, Phase], JournalLine],
+    found: _Found,
+) -> None:
+    workload = evidence.plan.workload(place.workload)
+    for phase in Phase:
+        line = ends.get((launch.id, place.workload, phase))
+        if line is None or not isinstance(line.fact, PhaseEnded):
+            continue
+        given = PhaseInput(
+            place=place,
+            ended=line.fact,
+            boot=line.boot,
+            cases=cases_of(workload, phase),
+            files=evidence.files,
+        )
+        table, issues = phase_table(given)
+        found.tables[place, phase] = table
+        found.issues.extend(issues)
+
+
+def _read_identity(files: Mapping[str, bytes], launch: LaunchState, found: _Found) -> None:
+    ready = launch.ready
+    if ready is None:
+        return
+    raw = files.get(ready.identity_artifact)
+    if raw is None:
+        found.issues.append(issue(ready.identity_artifact, "file-missing", "the sealed file is not there"))
+        return
+    try:
+        identity = read(Identity, raw, where=ready.identity_artifact)
+    except DocumentError as error:
+        found.issues.append(issue(ready.identity_artifact, "identity-unreadable", error.line()))
+        return
+    if sha256_hex(canonical(identity)) != ready.identity:
+        reason = f"the document is not the one that launch {launch.id} was proven with"
+        found.issues.append(issue(ready.identity_artifact, "identity-differs", reason))
+        return
+    found.identities[launch.id] = identity

@@ -1,0 +1,248 @@
+"""One workload: numbers by repetition, how far to trust them, hits and misses apart, every request. Pure."""
+
+from fairtrial.judge.normal import baseline_of, candidates_of
+from fairtrial.judge.values import Values, chart_metric
+from fairtrial.report import words
+from fairtrial.schema.document import DotChart, Dots, Paragraph, Section, Span, Table
+from fairtrial.schema.judgment import Cell, CellEquality, Comparison, EqualityCount, Judgment, Population
+from fairtrial.schema.metrics import METRICS
+from fairtrial.schema.plan import Conversations, FrozenPlan, FrozenWorkload
+from fairtrial.schema.vocab import Metric, Phase, Statistic
+
+Block = Paragraph | Table | DotChart
+
+
+def section(plan: FrozenPlan, workload: FrozenWorkload, judgment: Judgment, values: Values) -> Section:
+    """Everything about one workload."""
+    blocks: list[Block] = [Paragraph(text=describe(workload))]
+    for candidate in candidates_of(plan):
+        mine = [
+            entry
+            for entry in judgment.comparisons
+            if (entry.workload, entry.candidate) == (workload.name, candidate)
+        ]
+        for metric, statistic in dict.fromkeys((entry.metric, entry.statistic) for entry in mine):
+            chosen = [entry for entry in mine if (entry.metric, entry.statistic) == (metric, statistic)]
+            blocks.append(_numbers(plan, chosen, judgment))
+        blocks.append(_trust(workload, candidate, mine, judgment))
+    blocks.extend(_chart(plan, workload, values))
+    blocks.extend(_mixture(workload, judgment))
+    blocks.extend(_unusable(workload, judgment))
+    return Section(title=f"Workload {workload.name}", blocks=tuple(blocks))
+
+
+def describe(workload: FrozenWorkload) -> str:
+    """What is sent, in a sentence."""
+    phases = workload.phases
+    source = workload.source
+    if isinstance(source, Conversations):
+        what = (
+            f"{words.count(source.count, 'prompt')} of {source.input_tokens:,} tokens, "
+            f"{words.count(source.output_tokens, 'output token')}, replay {source.replay.value}"
+        )
+    else:
+        what = f"{words.count(source.count, 'request')} from a file"
+    load = f"{workload.load.value}, {workload.concurrency} in flight"
+    return (
+        f"{what}; {load}; {phases.warmup} warm-up, {phases.prime} prime, {phases.measured} measured requests."
+    )
+
+
+def _population(judgment: Judgment, entry: Comparison, arm: str) -> Population | None:
+    return next(
+        (
+            population
+            for population in judgment.populations
+            if (population.workload, population.repetition, population.arm, population.phase)
+            == (entry.workload, entry.repetition, arm, Phase.MEASURED)
+        ),
+        None,
+    )
+
+
+def _numbers(plan: FrozenPlan, entries: list[Comparison], judgment: Judgment) -> Table:
+    metric, statistic, candidate = entries[0].metric, entries[0].statistic, entries[0].candidate
+    baseline = baseline_of(plan)
+    name, unit = METRICS[metric].title, words.unit(metric)
+    middle = statistic.value if METRICS[metric].per_request else "value"
+    rows = []
+    for entry in entries:
+        change = words.change(words.change_of(entry.baseline, entry.candidate_value), metric)
+        rows.append(
+            words.spans(
+                str(entry.repetition),
+                *_arm(judgment, entry, baseline, entry.baseline),
+                *_arm(judgment, entry, candidate, entry.candidate_value),
+                Span(text=f"{name} {change.text}", tone=change.tone),
+            )
+        )
+    arms = [
+        column for arm in (baseline, candidate) for column in (f"{arm} n", f"{arm} {middle}", f"{arm} p95")
+    ]
+    return Table(
+        caption=f"{name} in {unit} by repetition, {baseline} against {candidate}",
+        columns=("rep", *arms, "change"),
+        numeric=(True, *(True,) * 6, False),
+        rows=tuple(rows),
+        note=_absences(entries),
+    )
+
+
+def _arm(judgment: Judgment, entry: Comparison, arm: str, value: object) -> tuple[Span, Span, Span]:
+    population = _population(judgment, entry, arm)
+    if population is None or population.launch is None:
+        return (Span(text="not run", tone="warn"), Span(text=words.ABSENT), Span(text=words.ABSENT))
+    whole = population.used == population.expected
+    n = Span(text=f"{population.used}/{population.expected}", tone="plain" if whole else "warn")
+    summary = next((found for found in population.metrics if found.metric is entry.metric), None)
+    shown = entry.baseline if value is entry.baseline else entry.candidate_value
+    tail = words.number(summary.p95, entry.metric) if summary else Span(text=words.ABSENT)
+    return (n, words.number(shown, entry.metric), tail)
+
+
+def _absences(entries: list[Comparison]) -> str | None:
+    reasons = dict.fromkeys(
+        value.reason
+        for entry in entries
+        for value in (entry.baseline, entry.candidate_value)
+        if value.value is None and value.reason
+    )
+    return f"No number: {'; '.join(reasons)}." if reasons else None
+
+
+def _trust(workload: FrozenWorkload, candidate: str, entries: list[Comparison], judgment: Judgment) -> Table:
+    metric = chart_metric(workload)
+    chosen = [entry for entry in entries if (entry.metric, entry.statistic) == (metric, Statistic.MEDIAN)]
+    chosen = chosen or [entry for entry in entries if entry.metric is entries[0].metric]
+    rows = []
+    for entry in chosen:
+        equality = _equality(judgment, entry)
+        cell = _cell(judgment, entry)
+        rows.append(
+            words.spans(
+                str(entry.repetition),
+                words.percent(entry.paired_effect_percent),
+                words.percent(entry.observed_percent_delta),
+                words.percent(entry.within_baseline_spread).text.lstrip("+"),
+                _equal(equality.work if equality else None),
+                _equal(equality.output if equality else None),
+                words.yes_no(holds=cell.usable if cell else None),
+            )
+        )
+    title = METRICS[chosen[0].metric].title if chosen else "no metric"
+    return Table(
+        caption=f"How far to trust it: {title}, {candidate} case by case",
+        columns=("rep", "paired effect", "observed delta", "A's own spread", "work", "output", "usable"),
+        numeric=(True, True, True, True, False, False, False),
+        rows=tuple(rows),
+        note=(
+            "Paired effect: change of the same cases, trimmed mean of log ratios. Observed delta: as records "
+            "publish it, positive favours the candidate. A's own spread: how far the baseline's value moves "
+            "between its own repetitions; a change inside it says nothing. Usable says that a number may be "
+            "used, not what it means."
+        ),
+    )
+
+
+def _equality(judgment: Judgment, entry: Comparison) -> CellEquality | None:
+    key = (entry.workload, entry.repetition, entry.candidate)
+    return next(
+        (found for found in judgment.equality if (found.workload, found.repetition, found.candidate) == key),
+        None,
+    )
+
+
+def _cell(judgment: Judgment, entry: Comparison) -> Cell | None:
+    key = (entry.workload, entry.repetition, entry.candidate)
+    return next(
+        (found for found in judgment.cells if (found.workload, found.repetition, found.candidate) == key),
+        None,
+    )
+
+
+def _equal(found: EqualityCount | None) -> Span:
+    if found is None:
+        return Span(text=words.ABSENT)
+    total = found.matched + found.unmatched + found.ids_absent + found.missing
+    if found.unmatched:
+        return Span(text=f"{found.unmatched}/{total} differ", tone="bad")
+    if found.ids_absent:
+        return Span(text=f"unverified ({found.ids_absent}/{total} without ids)", tone="warn")
+    if found.missing or not total:
+        return Span(text=f"unverified ({found.missing}/{total} missing)", tone="warn")
+    return Span(text=f"{found.matched}/{total} match", tone="good")
+
+
+def _chart(plan: FrozenPlan, workload: FrozenWorkload, values: Values) -> tuple[DotChart, ...]:
+    metric = chart_metric(workload)
+    medians: dict[tuple[int, str], float | None] = {}
+    rows = []
+    for repetition, order in enumerate(plan.design.order, start=1):
+        for arm in sorted(order):
+            found = tuple(
+                words.in_unit(value, metric)
+                for value, _ in values.get((workload.name, repetition, arm), ())
+                if value > 0
+            )
+            ordered = sorted(found)
+            middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2 if ordered else None
+            medians[repetition, arm] = middle
+            rows.append(Dots(label=f"rep {repetition} {arm}", group=arm, values=found, median=middle))
+    if not any(row.values for row in rows):
+        return ()
+    title = f"{METRICS[metric].title} of every measured request, {workload.name}"
+    return (DotChart(caption=title, unit=words.unit(metric), rows=tuple(rows)),)
+
+
+def _mixture(workload: FrozenWorkload, judgment: Judgment) -> tuple[Table, ...]:
+    rows: list[tuple[Span, ...]] = []
+    for population in judgment.populations:
+        if population.workload != workload.name or population.phase is not Phase.MEASURED:
+            continue
+        rows.extend(
+            words.spans(
+                str(population.repetition),
+                population.arm,
+                part.source.value,
+                f"{part.n}/{population.used}",
+                words.number(part.ttft_median, Metric.TTFT),
+            )
+            for part in population.mixture
+        )
+    if not rows:
+        return ()
+    return (
+        Table(
+            caption="Hits and misses apart",
+            columns=("rep", "arm", "cached tokens from", "requests", "TTFT median ms"),
+            numeric=(True, False, False, True, True),
+            rows=tuple(sorted(rows, key=lambda row: (int(row[0].text), row[1].text))),
+            note="A median over a mixture can jump when the share of hits moves; its parts don't.",
+        ),
+    )
+
+
+def _unusable(workload: FrozenWorkload, judgment: Judgment) -> tuple[Block, ...]:
+    grouped: dict[tuple[str, bool | None, str], list[str]] = {}
+    for cell in judgment.cells:
+        if cell.workload != workload.name:
+            continue
+        for result in cell.conditions:
+            if result.holds is not True:
+                key = (result.condition.value, result.holds, result.reason)
+                grouped.setdefault(key, []).append(f"{cell.repetition}{cell.candidate}")
+    if not grouped:
+        return (Paragraph(text="Every condition of use holds in every cell.", tone="good"),)
+    rows = tuple(
+        words.spans(condition, words.yes_no(holds=holds), ", ".join(where), reason)
+        for (condition, holds, reason), where in grouped.items()
+    )
+    return (
+        Table(
+            caption="Conditions of use that don't hold, or are unknown",
+            columns=("condition", "holds", "in", "why"),
+            numeric=(False,) * 4,
+            rows=rows,
+            note="In: repetition and candidate. A level asks for its own subset; unknown is not yes.",
+        ),
+    )
