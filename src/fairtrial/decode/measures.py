@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from fairtrial.schema.requests import RequestRecord
-from fairtrial.schema.vocab import HitSource, Metric, Outcome
+from fairtrial.schema.vocab import HitSource, Metric, Outcome, StreamFlag
 
 NANOSECONDS = 1_000_000_000
 HIT_SHARE_PERCENT = 50
@@ -76,6 +76,8 @@ def _ttfo(record: RequestRecord) -> Measured:
 
 
 def _e2e(record: RequestRecord) -> Measured:
+    if StreamFlag.TRANSPORT_ERROR_AFTER_FINISH in record.flags:
+        return None, "the connection broke after the finish: the response has no proper end"
     return _since_send(record, record.done_ns, "end")
 
 

@@ -26,8 +26,8 @@ class Response:
     """Nothing but flags where the status is no success."""
     broken: bool
     """The connection was reset or the body isn't whole."""
-    malformed: str | None
-    """What of it isn't HTTP or isn't in its stated coding."""
+    malformed: ErrorClass | None
+    """Set if its bytes aren't HTTP or aren't in their stated coding."""
     not_json: bool
     """A body that should be an answer and is neither JSON nor a stream."""
     message: str | None
@@ -147,7 +147,7 @@ class _Body:
             status=framer.status,
             answer=answer,
             broken=broken,
-            malformed=framer.malformed or self._coding.error,
+            malformed=_malformed(framer, self._coding),
             not_json=not_json,
             message=message,
         )
@@ -188,17 +188,17 @@ def _outcome(capture: Capture, response: Response) -> tuple[Outcome, ErrorClass 
         if capture.end == "timed_out":
             return Outcome.TIMED_OUT, capture.error or ErrorClass.RESPONSE_TIMED_OUT
         if response.malformed is not None:
-            return _malformed(response)
+            # No finish reason redeems bytes that aren't what they claim to be.
+            return Outcome.TRANSPORT_ERROR, response.malformed
         if response.not_json and not response.broken:
             return Outcome.SERVER_ERROR, ErrorClass.NOT_JSON
     return outcome, _class_of_outcome(outcome, capture, response)
 
 
-def _malformed(response: Response) -> tuple[Outcome, ErrorClass]:
-    """Bytes that aren't HTTP, or aren't in their coding: no finish reason redeems them."""
-    whole = not response.broken
-    error = ErrorClass.MALFORMED_STREAM if whole else ErrorClass.MALFORMED_HTTP
-    return Outcome.TRANSPORT_ERROR, error
+def _malformed(framer: ResponseFramer, coding: BodyDecoder) -> ErrorClass | None:
+    if framer.malformed is not None:
+        return ErrorClass.MALFORMED_HTTP
+    return ErrorClass.MALFORMED_STREAM if coding.error is not None else None
 
 
 def _class_of_outcome(outcome: Outcome, capture: Capture, response: Response) -> ErrorClass | None:
