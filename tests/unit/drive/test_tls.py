@@ -1,0 +1,68 @@
+import shutil
+import ssl
+import subprocess
+
+import pytest
+from mock_server import MockServer
+from test_errors import captures, records
+
+from fairtrial.drive.driver import Driver
+from fairtrial.schema.vocab import ErrorClass, Outcome
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("tls")
+    cert, key = directory / "cert.pem", directory / "key.pem"
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
+
+
+@pytest.fixture
+def secure(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    with MockServer(tls=context) as running:
+        yield running
+
+
+def go(job):
+    with Driver() as driver:
+        return driver.run_phase(job, on_progress=lambda *_: None, should_abort=lambda: False)
+
+
+def test_a_trusted_certificate(secure, make_job, certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    result = go(make_job(secure.url("good"), measured=3))
+    assert [record.outcome for record in records(result)] == [Outcome.OK] * 3
+    assert {capture.connection for capture in captures(result)} == {0}
+
+
+def test_an_untrusted_certificate(secure, make_job):
+    result = go(make_job(secure.url("good"), measured=1))
+    assert [(c.end, c.error) for c in captures(result)] == [("not_sent", ErrorClass.TLS_FAILED)]
+    assert secure.seen == []
+
+
+def test_a_connection_closed_between_requests(secure, make_job, certificate, monkeypatch):
+    """Over TLS the end of a connection is only seen by the loop, so one request may run into it."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    result = go(make_job(secure.url("one"), measured=4))
+    assert result.attempted == len(secure.seen) + sum(
+        record.error is ErrorClass.CONNECTION_RESET for record in records(result)
+    )
