@@ -101,6 +101,10 @@ class Load:
     ) -> tuple[Connection, Exchange]:
         """Send over the connection, or over a new one where it is gone, and await the end."""
         timeout_s = self.order.limits.response_ms / 1000
+        if self.order.address.tls:
+            # Only the loop can see that a TLS peer closed: give it two turns to look.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
         if connection is not None and connection.usable:
             try:
                 return connection, await self._sent(connection, request, timeout_s)
