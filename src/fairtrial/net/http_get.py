@@ -33,6 +33,9 @@ class Unreachable:
     reason: str
 
 
+_LATE = Unreachable(ErrorClass.RESPONSE_TIMED_OUT, "no complete answer in time")
+
+
 def get(
     url: str,
     *,
@@ -98,11 +101,13 @@ def _exchange(
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         connection.request("GET", target, headers=headers)
-        return _read(connection.getresponse(), limit)
+        found = _read(connection.getresponse(), limit)
     except (OSError, http.client.HTTPException, ValueError) as exc:
         return _read_failure(exc, late=monotonic() >= deadline)
     finally:
         watchdog.cancel()
+    # A body without a length that the watchdog cut off looks as if it had ended.
+    return found if monotonic() < deadline else _LATE
 
 
 def _cut(sock: socket.socket) -> None:
@@ -140,7 +145,7 @@ def _connect_failure(exc: OSError) -> Unreachable:
 def _read_failure(exc: Exception, *, late: bool) -> Unreachable:
     # ValueError and InvalidURL carry header values in their text: theirs is never shown.
     if late or isinstance(exc, TimeoutError):
-        return Unreachable(ErrorClass.RESPONSE_TIMED_OUT, "no complete answer in time")
+        return _LATE
     if isinstance(exc, http.client.IncompleteRead):
         return Unreachable(ErrorClass.INCOMPLETE_BODY, "the answer ended early")
     if isinstance(exc, OSError):

@@ -34,8 +34,8 @@ def owner_pids(port: int) -> set[int] | None:
     """The processes that listen on the TCP port.
 
     Returns:
-        Their pids; empty when nobody listens; None when the owner of a listening socket
-        can't be known (it belongs to another user).
+        Their pids, one for a socket that several processes share; empty when nobody listens;
+        None when the owner of a listening socket can't be known (it belongs to another user).
     """
     try:
         found = psutil.net_connections(kind="tcp")

@@ -1,0 +1,44 @@
+"""Attached endpoints: asked, never started or stopped."""
+
+import time
+
+import pytest
+
+from fairtrial.schema.errors import UsageError
+from fairtrial.schema.plan import FrozenRecipe, Timing
+from fairtrial.schema.servers import Recipe
+from fairtrial.schema.vocab import LaunchFailure, Proof, RecipeKind
+from fairtrial.serve.attach import attach
+from fairtrial.serve.ports import free_port
+from fairtrial.serve.proc import alive
+
+
+def attached(url, **values):
+    frozen = FrozenRecipe(kind=RecipeKind.ATTACH, profile="openai", timing=Timing(start_ms=20_000))
+    return Recipe(frozen=frozen, url=url, **values)
+
+
+def test_an_attached_endpoint_is_identified_and_left_running(bench):
+    running = bench.start(bench.recipe("--models", "m1,m2"))
+    found = attach(attached(running.base_url + "/", model="m2"), bench.profile, probe=bench.probe)
+    assert found.ready, found.message
+    assert (found.alive, found.port_ours) == (Proof.UNVERIFIED, Proof.UNVERIFIED)
+    assert (found.healthy, found.model, found.answers) == (Proof.TRUE, Proof.TRUE, Proof.TRUE)
+    assert found.identity.model == "m2"
+    assert bench.probed == [(running.base_url, "m2")]
+    assert alive(running.pid, running.started_ticks)
+
+
+def test_nothing_there_is_told_after_the_wait(bench):
+    began = time.monotonic()
+    found = attach(
+        attached(f"http://127.0.0.1:{free_port()}"), bench.profile, probe=bench.probe, deadline_s=0.3
+    )
+    assert found.failure is LaunchFailure.TIMED_OUT
+    assert "nothing listens there" in found.message
+    assert 0.3 <= time.monotonic() - began < 5
+
+
+def test_an_endpoint_without_an_address_is_an_error(bench):
+    with pytest.raises(UsageError, match="no address"):
+        attach(attached(None), bench.profile, probe=bench.probe)
