@@ -159,11 +159,12 @@ def fold(facts: Iterable[Fact]) -> Progress:
     """Fold facts, oldest first."""
     progress = Progress()
     for fact in facts:
-        _apply(progress, fact)
+        apply(progress, fact)
     return progress
 
 
-def _apply(progress: Progress, fact: Fact) -> None:
+def apply(progress: Progress, fact: Fact) -> None:
+    """Fold one more fact in."""
     match fact:
         case Opened() | Resumed() | StopRequested() | SessionFaulted():
             _apply_to_session(progress, fact)

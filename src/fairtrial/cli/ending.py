@@ -1,0 +1,51 @@
+"""How a session's end is told: one line and an exit code."""
+
+from fairtrial.schema.judgment import Judgment
+from fairtrial.schema.vocab import ExitCode, Recommendation
+from fairtrial.trial.actions import HaltReason
+from fairtrial.trial.verbs import SessionEnd
+
+_CODES = {
+    HaltReason.STOPPED: ExitCode.INTERRUPTED,
+    HaltReason.LAUNCH_FAILED: ExitCode.INCOMPLETE,
+    HaltReason.FAULTED: ExitCode.INCOMPLETE,
+    HaltReason.NOT_RESTORED: ExitCode.NOT_RESTORED,
+}
+
+
+def halt_line(end: SessionEnd) -> str:
+    """Why a session ended before its trial did, and what to do."""
+    resume = f"go on with: fairtrial resume {end.directory}"
+    trouble = " ".join(end.trouble.split()) or "no reason was given"
+    match end.reason:
+        case HaltReason.STOPPED:
+            return f"stopped; the baseline is restored ({resume})"
+        case HaltReason.NOT_RESTORED:
+            restore = f"fairtrial restore {end.directory}"
+            return f"the baseline is NOT restored: {trouble} (bring it back with: {restore})"
+        case HaltReason.LAUNCH_FAILED:
+            return f"a launch failed: {trouble}; the baseline is restored (mend it, then {resume})"
+        case HaltReason.FAULTED:
+            return f"{trouble}; the baseline is restored ({resume})"
+        case HaltReason.FINISHED:
+            return "finished"
+
+
+def exit_code(end: SessionEnd, judgment: Judgment, *, with_code: bool) -> ExitCode:
+    """The exit code of a session."""
+    if end.reason is not HaltReason.FINISHED:
+        return _CODES[end.reason]
+    return judgment_code(judgment, with_code=with_code)
+
+
+def judgment_code(judgment: Judgment, *, with_code: bool) -> ExitCode:
+    """The exit code that a judgment alone gives."""
+    match judgment.decision.recommendation:
+        case Recommendation.INCOMPLETE:
+            return ExitCode.INCOMPLETE
+        case Recommendation.KEEP_BASELINE if with_code:
+            return ExitCode.NO_PROMOTION
+        case Recommendation.UNDECIDED if with_code:
+            return ExitCode.INCOMPLETE
+        case _:
+            return ExitCode.DONE

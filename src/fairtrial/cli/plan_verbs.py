@@ -1,0 +1,146 @@
+"""Verbs on plans."""
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from fairtrial.cli.output import console, put, put_json, say
+from fairtrial.cli.planning import checked_plan, duration, estimate_json
+from fairtrial.plan.check import load_plan
+from fairtrial.plan.estimate import estimate
+from fairtrial.plan.expand import expanded_toml
+from fairtrial.plan.freeze import freeze
+from fairtrial.schema.errors import PlanError, UsageError
+from fairtrial.schema.vocab import ExitCode, Phase
+from fairtrial.trial.amending import record_amendment
+from fairtrial.trial.directory import open_trial
+from fairtrial.trial.stopping import StopFlag
+from fairtrial.trial.verbs import freeze_into, open_context
+from fairtrial.trial.watch import Silent
+
+Into = Annotated[Path | None, Parameter(help="Where the trial would be kept, to check its disk.")]
+PlanPath = Annotated[Path, Parameter(help="The plan.toml.")]
+Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead of text.")]
+
+
+def check(plan: PlanPath, *, into: Into = None, json: Json = False) -> int:
+    """List every problem of a plan and of this machine for it; starts nothing."""
+    try:
+        checked = checked_plan(plan, into or Path("runs"))
+    except PlanError as error:
+        if not json:
+            raise
+        put_json(
+            {
+                "schema": "fairtrial.problems/v1",
+                "problems": [
+                    {"where": p.where, "key": p.key, "message": p.message, "hint": p.hint}
+                    for p in error.problems
+                ],
+            },
+        )
+        return ExitCode.USAGE
+    if json:
+        put_json(
+            {"schema": "fairtrial.problems/v1", "problems": [], "notes": [n.line() for n in checked.notes]}
+        )
+    else:
+        for remark in checked.notes:
+            say(f"note: {remark.line()}")
+        put(f"{plan}: no problem found")
+    return ExitCode.DONE
+
+
+def show(
+    plan: PlanPath,
+    *,
+    expanded: Annotated[bool, Parameter(help="Print the plan with every default spelled out.")] = False,
+    json: Json = False,
+) -> int:
+    """Show the schedule of a plan, or the plan with every default."""
+    frozen = freeze(load_plan(plan)).plan
+    if expanded:
+        put(expanded_toml(frozen))
+        return ExitCode.DONE
+    guess = estimate(frozen)
+    if json:
+        put_json(estimate_json(guess))
+        return ExitCode.DONE
+    table = Table(title=f"{frozen.id}: {len(guess.windows)} windows", title_justify="left")
+    for name in (
+        "window",
+        "repetition",
+        "arm",
+        "launches",
+        *(phase.value for phase in Phase),
+        "time",
+        "baseline down",
+    ):
+        table.add_column(name, justify="left" if name in ("window", "arm") else "right")
+    for window in guess.windows:
+        counts = (str(window.requests[phase]) for phase in Phase)
+        table.add_row(
+            window.name,
+            str(window.repetition),
+            window.arm,
+            str(window.launches),
+            *counts,
+            duration(window.seconds),
+            duration(window.baseline_down_seconds),
+        )
+    console().print(table)
+    put(
+        f"{guess.launches} launches, {guess.formal_requests} formal requests and "
+        f"{guess.requests[Phase.WARMUP]} warm-ups, {duration(guess.seconds)}; the baseline, if it is in "
+        f"service, is down for {duration(guess.baseline_down_seconds)}",
+    )
+    for assumption in guess.assumptions:
+        put(f"assumed: {assumption}")
+    return ExitCode.DONE
+
+
+def freeze_into_trial(
+    plan: PlanPath, into: Annotated[Path, Parameter(help="New trial directory.")], *, json: Json = False
+) -> int:
+    """Freeze a plan into a trial directory; `fairtrial resume` runs it."""
+    frozen = freeze(checked_plan(plan, into))
+    directory = freeze_into(frozen, into)
+    if json:
+        put_json(
+            {"schema": "fairtrial.frozen/v1", "trial": str(directory.path), "plan_sha256": frozen.digest}
+        )
+    else:
+        put(f"{frozen.digest}  {directory.path}")
+        say(f"run it with: fairtrial resume {directory.path}")
+    return ExitCode.DONE
+
+
+def amend(
+    trial: Annotated[Path, Parameter(help="The trial's directory.")],
+    change: Annotated[
+        list[str], Parameter(("--set",), help="KEY=VALUE, the value as JSON; may be repeated.")
+    ],
+    *,
+    reason: Annotated[str, Parameter(help="Why. Recorded for good.")],
+) -> int:
+    """Record an amendment to a frozen plan; its original bytes stay as they are."""
+    changes = dict(_change(text) for text in change)
+    with open_context(open_trial(trial), Silent(), StopFlag()) as context:
+        retroactive = record_amendment(context, changes, reason)
+    say("amended" + (" after traffic: what it affects can't be used" if retroactive else ""))
+    return ExitCode.DONE
+
+
+def _change(text: str) -> tuple[str, object]:
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise UsageError(f"not KEY=VALUE: {text}", hint="for example: --set limits.cooldown_ms=1000")
+    try:
+        return key, json_module.loads(value)
+    except json_module.JSONDecodeError as error:
+        raise UsageError(
+            f"the value is not JSON: {value}", where=key, hint="quote words: '\"word\"'"
+        ) from error

@@ -1,0 +1,90 @@
+"""Plans on the command line: everything wrong at once, and what a run will do."""
+
+from pathlib import Path
+
+from fairtrial.cli.output import say
+from fairtrial.plan.check import load_plan
+from fairtrial.plan.checked import CheckedPlan
+from fairtrial.plan.environment import environment_problems
+from fairtrial.plan.estimate import Estimate, estimate
+from fairtrial.schema.errors import PlanError
+from fairtrial.schema.plan import FrozenPlan
+from fairtrial.schema.vocab import Phase
+from fairtrial.serve.registry import find_baseline
+
+_BASELINE = "A"
+
+
+def checked_plan(path: Path, trial: Path | None) -> CheckedPlan:
+    """A plan without a problem, on this host.
+
+    Args:
+        path: The plan.
+        trial: Where the trial is to be kept, to check its disk; None leaves that out.
+
+    Raises:
+        PlanError: Every problem of the plan, or else every problem of this host for it.
+    """
+    checked = load_plan(path)
+    problems = environment_problems(checked, trial, _ports_of_service(checked))
+    if problems:
+        raise PlanError(problems)
+    return checked
+
+
+def _ports_of_service(checked: CheckedPlan) -> frozenset[int]:
+    """The port of the baseline in service: it will be free when it is needed."""
+    for arm in checked.arms:
+        if arm.name == _BASELINE and (entry := find_baseline(arm.recipe)) is not None:
+            return frozenset({entry.port})
+    return frozenset()
+
+
+def announce(plan: FrozenPlan, *, quiet: bool) -> None:
+    """Say what a run will do before anything is touched."""
+    if quiet:
+        return
+    guess = estimate(plan)
+    arms = ", ".join(f"{arm.name} = {arm.role}" for arm in plan.arms)
+    say(f"{plan.id}: {plan.question}" if plan.question else plan.id)
+    say(f"  arms: {arms}; order: {', '.join(plan.design.order)}")
+    say(
+        f"  {len(guess.windows)} windows, {guess.launches} launches, {guess.formal_requests} formal requests "
+        f"(and {guess.requests[Phase.WARMUP]} warm-ups), {duration(guess.seconds)}",
+    )
+    say(f"  the baseline, if it is in service, is down for {duration(guess.baseline_down_seconds)} in all")
+
+
+def duration(seconds: float | None) -> str:
+    """A duration for people."""
+    if seconds is None:
+        return "an unknown time"
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 5_400 else f"about {seconds / 3600:.1f} h"
+
+
+def estimate_json(guess: Estimate) -> dict[str, object]:
+    """An estimate as a JSON document."""
+    return {
+        "schema": "fairtrial.estimate/v1",
+        "windows": [
+            {
+                "name": window.name,
+                "repetition": window.repetition,
+                "arm": window.arm,
+                "launches": window.launches,
+                "requests": {phase.value: count for phase, count in window.requests.items()},
+                "seconds": window.seconds,
+                "baseline_down_seconds": window.baseline_down_seconds,
+            }
+            for window in guess.windows
+        ],
+        "launches": guess.launches,
+        "formal_requests": guess.formal_requests,
+        "requests": {phase.value: count for phase, count in guess.requests.items()},
+        "seconds": guess.seconds,
+        "baseline_down_seconds": guess.baseline_down_seconds,
+        "disk_bytes": guess.disk_bytes,
+        "assumptions": list(guess.assumptions),
+    }

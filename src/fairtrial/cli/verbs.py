@@ -1,0 +1,206 @@
+"""The everyday verbs."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from fairtrial.cli.campaigns import built_in
+from fairtrial.cli.ending import exit_code as exit_code_of
+from fairtrial.cli.ending import halt_line, judgment_code
+from fairtrial.cli.output import console, put, put_json, say
+from fairtrial.cli.planning import announce, checked_plan
+from fairtrial.cli.progress import Show
+from fairtrial.evidence.journal import read_journal
+from fairtrial.evidence.progress import fold
+from fairtrial.plan.freeze import freeze
+from fairtrial.report.html import render_html
+from fairtrial.report.json_form import render_json
+from fairtrial.report.markdown import render_markdown
+from fairtrial.report.terminal import render_terminal
+from fairtrial.schema.errors import UsageError
+from fairtrial.schema.facts import Fact
+from fairtrial.schema.vocab import ExitCode
+from fairtrial.trial.actions import HaltReason
+from fairtrial.trial.directory import open_trial
+from fairtrial.trial.notes import check_note, leave_in_inbox, record_note
+from fairtrial.trial.outcome import judge_trial, write_outcome
+from fairtrial.trial.standing import standing
+from fairtrial.trial.stopping import StopFlag
+from fairtrial.trial.verbs import SessionEnd, freeze_into, open_context, run_session
+from fairtrial.trial.watch import Silent
+
+Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead of text.")]
+Quiet = Annotated[bool, Parameter(("--quiet", "-q"), help="No progress.")]
+Trial = Annotated[Path, Parameter(help="The trial's directory, as `fairtrial run` printed it.")]
+WithCode = Annotated[bool, Parameter(help="Exit with 3 when the decision is against the candidate.")]
+Into = Annotated[Path | None, Parameter(help="New directory of the trial; runs/ID-TIME if left out.")]
+
+
+def run(
+    plan: Annotated[Path, Parameter(help="The plan.toml to run.")],
+    *,
+    into: Into = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    exit_code: WithCode = False,
+) -> int:
+    """Run a plan: freeze it, run every window, restore the baseline, judge, report.
+
+    The first Ctrl-C finishes the server in hand, restores and stops; the second restores at once.
+    """
+    path = into or _default_directory(plan.stem)
+    frozen = freeze(checked_plan(plan, path))
+    announce(frozen.plan, quiet=quiet)
+    directory = freeze_into(frozen, path)
+    say(f"evidence: {directory.path}")
+    return _go(directory.path, quiet=quiet, json=json, with_code=exit_code)
+
+
+def demo(*, into: Into = None, quiet: Quiet = False, json: Json = False) -> int:
+    """Run the built-in demonstration on the reference engine and show its decision.
+
+    Does giving 75 % of the host cache to state rows speed up returning conversations?
+    """
+    return run(built_in("demo"), into=into, quiet=quiet, json=json)
+
+
+def resume(trial: Trial, *, quiet: Quiet = False, json: Json = False, exit_code: WithCode = False) -> int:
+    """Go on with an interrupted trial: end what is left over, restore, run what is missing."""
+    return _go(trial, quiet=quiet, json=json, with_code=exit_code)
+
+
+def restore(trial: Trial, *, quiet: Quiet = False, json: Json = False) -> int:
+    """End what a trial left running and bring its baseline back into service."""
+    with Show(quiet=quiet) as watcher:
+        end = run_session(trial, watcher, StopFlag(), only_restore=True)
+    restored = end.reason is not HaltReason.NOT_RESTORED
+    if json:
+        put_json({"schema": "fairtrial.restored/v1", "trial": str(trial), "restored": restored})
+    if not restored:
+        say(halt_line(end))
+        return ExitCode.NOT_RESTORED
+    say("restored: the host is as it was at the start of the trial")
+    return ExitCode.DONE
+
+
+def note(trial: Trial, text: Annotated[str, Parameter(help="What to put into the ledger.")]) -> int:
+    """Add a note to a trial's ledger, also while it runs."""
+    data = check_note(text)
+    directory = open_trial(trial)
+    if fold(_facts(trial)).closed is not None:
+        raise UsageError("the trial is closed", where=str(trial), hint="a finished trial takes no more notes")
+    try:
+        with open_context(directory, Silent(), StopFlag()) as context:
+            record_note(context, data)
+    except UsageError:
+        leave_in_inbox(trial, data)
+        say("the trial is running: the note was left for it")
+        return ExitCode.DONE
+    say("noted")
+    return ExitCode.DONE
+
+
+def status(trial: Trial, *, json: Json = False) -> int:
+    """Show what a trial has done, what is left, and whether the baseline is restored."""
+    found = standing(open_trial(trial), fold(_facts(trial)))
+    if json:
+        put_json(found.as_json())
+    else:
+        put("\n".join(found.lines()))
+    return ExitCode.DONE if found.restored else ExitCode.NOT_RESTORED
+
+
+def judge(trial: Trial, *, json: Json = False, exit_code: WithCode = False) -> int:
+    """Derive the judgment again from the evidence and write it beside it."""
+    outcome = judge_trial(_opened(trial))
+    page = write_outcome(trial, outcome)
+    if json:
+        put(outcome.judgment.model_dump_json(by_alias=True, indent=1))
+    else:
+        decision = outcome.judgment.decision
+        put(f"{decision.recommendation}: {'; '.join(decision.reasons)}")
+        say(f"report: {page}")
+    return judgment_code(outcome.judgment, with_code=exit_code)
+
+
+def report(
+    trial: Trial,
+    *,
+    form: Annotated[
+        Literal["terminal", "md", "html", "json"], Parameter("--format", help="How to render it.")
+    ] = "terminal",
+    output: Annotated[Path | None, Parameter(("--output", "-o"), help="Write to this file.")] = None,
+    json: Json = False,
+) -> int:
+    """Show the report of a trial, as far as it has come."""
+    built = judge_trial(_opened(trial)).report
+    form = "json" if json else form
+    if form == "terminal" and output is None:
+        render_terminal(built, console())
+        return ExitCode.DONE
+    renderers = {"terminal": render_markdown, "md": render_markdown, "html": render_html, "json": render_json}
+    text = renderers[form](built)
+    if output is None:
+        put(text)
+    else:
+        _write(output, text)
+    return ExitCode.DONE
+
+
+def init(
+    path: Annotated[Path, Parameter(help="The file to write.")] = Path("plan.toml"),
+) -> int:
+    """Write a small plan.toml to start from; never overwrites a file."""
+    text = built_in("start").read_text(encoding="utf-8")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError("the file is there already", where=str(path), hint="name another") from error
+    except OSError as error:
+        raise UsageError(f"can't write: {error.strerror}", where=str(path)) from error
+    say(f"wrote {path}; next: fairtrial plan show {path}")
+    return ExitCode.DONE
+
+
+def _go(trial: Path, *, quiet: bool, json: bool, with_code: bool) -> int:
+    with Show(quiet=quiet) as watcher:
+        end = run_session(trial, watcher, StopFlag())
+    return _finish(end, json=json, with_code=with_code)
+
+
+def _finish(end: SessionEnd, *, json: bool, with_code: bool) -> int:
+    """Judge what there is, write the reports, show the decision."""
+    outcome = judge_trial(end.directory)
+    page = write_outcome(end.directory, outcome)
+    if json:
+        put(outcome.judgment.model_dump_json(by_alias=True, indent=1))
+    else:
+        render_terminal(outcome.report, console(), brief=True)
+    if end.reason is not HaltReason.FINISHED:
+        say(f"fairtrial: {halt_line(end)}")
+    put_line = say if json else put
+    put_line(f"report: {page}")
+    return exit_code_of(end, outcome.judgment, with_code=with_code)
+
+
+def _facts(trial: Path) -> list[Fact]:
+    directory = open_trial(trial)
+    return [line.fact for line in read_journal(directory.journal, directory.plan_sha256).lines]
+
+
+def _opened(trial: Path) -> Path:
+    return open_trial(trial).path
+
+
+def _default_directory(stem: str) -> Path:
+    return Path("runs") / f"{stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"can't write: {error.strerror}", where=str(path)) from error

@@ -1,0 +1,77 @@
+"""A trial's directory: where the plan, the journal, the sealed files and the work in hand are."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairtrial.evidence.documents import canonical, read, sha256_hex
+from fairtrial.evidence.files import make_private_dir, read_bounded, write_atomic
+from fairtrial.plan.freeze import Frozen
+from fairtrial.schema.errors import EvidenceError, UsageError
+from fairtrial.schema.plan import FrozenPlan
+from fairtrial.schema.servers import Private
+
+PLAN_FILE = "plan.frozen.json"
+_PLAN_LIMIT = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class TrialDirectory:
+    """Paths of a trial, and its frozen plan."""
+
+    path: Path
+    plan: FrozenPlan
+    plan_sha256: str
+    private: Private
+
+    @property
+    def journal(self) -> Path:
+        """The journal's segments."""
+        return self.path / "journal"
+
+    @property
+    def work(self) -> Path:
+        """Files that processes are still writing; sealed and removed when they are done."""
+        return self.path / "work"
+
+
+def create(path: Path, frozen: Frozen) -> TrialDirectory:
+    """Make a new trial directory.
+
+    Raises:
+        UsageError: Something is already there.
+        EvidenceError: It can't be written.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        hint = f"go on with it: fairtrial resume {path}" if (path / PLAN_FILE).exists() else "choose another"
+        raise UsageError("the directory is not empty", where=str(path), hint=hint)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"can't make the directory: {error.strerror}", where=str(path)) from error
+    make_private_dir(path / "private")
+    make_private_dir(path / "work")
+    write_atomic(path / "private" / "plan.private.json", canonical(frozen.private), 0o600)
+    write_atomic(path / PLAN_FILE, frozen.data, 0o444)
+    return TrialDirectory(path, frozen.plan, frozen.digest, frozen.private)
+
+
+def open_trial(path: Path) -> TrialDirectory:
+    """Open a trial directory.
+
+    Raises:
+        UsageError: It isn't one.
+        EvidenceError: Its plan is damaged.
+    """
+    if not (path / PLAN_FILE).is_file():
+        raise UsageError(
+            f"not a trial directory: it has no {PLAN_FILE}",
+            where=str(path),
+            hint="name the directory that `fairtrial run` printed",
+        )
+    data = read_bounded(path / PLAN_FILE, _PLAN_LIMIT)
+    plan = read(FrozenPlan, data, where=str(path / PLAN_FILE))
+    if canonical(plan) != data:
+        raise EvidenceError("the frozen plan was edited", where=str(path / PLAN_FILE))
+    private_path = path / "private" / "plan.private.json"
+    private = read(Private, read_bounded(private_path, _PLAN_LIMIT), where=str(private_path))
+    return TrialDirectory(path, plan, sha256_hex(data), private)

@@ -1,0 +1,55 @@
+"""The baseline put into service and taken out by hand, outside any trial."""
+
+import secrets
+from pathlib import Path
+
+from fairtrial.drive.probe import probe
+from fairtrial.plan.freeze import Frozen
+from fairtrial.profiles.registry import profile
+from fairtrial.schema.errors import LaunchError
+from fairtrial.schema.servers import ServiceEntry
+from fairtrial.schema.vocab import Proof
+from fairtrial.serve.ports import free_port
+from fairtrial.serve.service import Placement, put_in_service, take_out
+from fairtrial.serve.state import state_dir
+from fairtrial.serve.token import bearer_token
+from fairtrial.trial.service import BASELINE
+
+
+def put_baseline_in_service(frozen: Frozen) -> ServiceEntry:
+    """Start a plan's baseline in a session of its own, prove it ready, register it.
+
+    Raises:
+        LaunchError: It did not become ready; nothing is left running.
+    """
+    recipe = frozen.private.recipes[BASELINE]
+    engine = profile(recipe.frozen.profile)
+    run = f"s{secrets.token_hex(6)}"
+    log = state_dir() / f"{run}.log"
+    workload = frozen.plan.workloads[0]
+    requests = frozen.private.files.get(workload.name)
+    path = None if requests is None else Path(requests)
+
+    def send(base_url: str, model: str) -> str | None:
+        return probe(base_url, model, workload, engine, bearer_token(recipe), requests_path=path)
+
+    placed = put_in_service(
+        recipe,
+        Placement(run=run, launch=f"service-{run}.1", port=recipe.port or free_port(), log=log),
+        engine,
+        probe=send,
+    )
+    if placed.entry is None:
+        raise LaunchError(f"the baseline did not become ready: {placed.readiness.message}", hint=f"see {log}")
+    return placed.entry
+
+
+def take_baseline_out(entry: ServiceEntry) -> None:
+    """Stop a server in service and prove it gone.
+
+    Raises:
+        LaunchError: Something of it is still there.
+    """
+    ending = take_out(entry)
+    if ending.tree_gone is not Proof.TRUE:
+        raise LaunchError("it could not be stopped", where=f"pid {entry.pid}")

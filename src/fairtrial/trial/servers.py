@@ -1,0 +1,192 @@
+"""Measured servers: started, proven ready, stopped, and found again after a crash."""
+
+import time
+from collections.abc import Callable
+
+from fairtrial.drive.probe import probe
+from fairtrial.evidence.documents import canonical, sha256_hex
+from fairtrial.schema.facts import (
+    LaunchEnded,
+    LaunchFailed,
+    LaunchReady,
+    LaunchStarted,
+    LaunchStarting,
+    LaunchStopping,
+)
+from fairtrial.schema.plan import FrozenWorkload
+from fairtrial.schema.vocab import ArtifactRole, EndedBy, LaunchFailure, LaunchPurpose, Proof, RecipeKind
+from fairtrial.serve.attach import attach
+from fairtrial.serve.orphans import reap as reap_tagged
+from fairtrial.serve.ports import free_port
+from fairtrial.serve.proc import Tag
+from fairtrial.serve.process import StartError, start
+from fairtrial.serve.readiness import Readiness
+from fairtrial.serve.ready import wait_ready
+from fairtrial.serve.stop import Ending, stop
+from fairtrial.serve.token import bearer_token
+from fairtrial.trial.actions import StartLaunch
+from fairtrial.trial.context import Context
+
+
+def start_launch(context: Context, action: StartLaunch) -> None:
+    """Start an arm's server and prove it ready, or record why it isn't."""
+    arm = action.plan.arm
+    recipe = context.recipe(arm)
+    attached = recipe.frozen.kind is RecipeKind.ATTACH
+    _cool_down(context)
+    port = 0 if attached else recipe.port or free_port()
+    context.record(
+        LaunchStarting(
+            launch=action.launch,
+            purpose=LaunchPurpose.MEASURE,
+            window=action.window,
+            arm=arm,
+            workloads=action.plan.workloads,
+            port=port,
+        ),
+    )
+    workload = context.plan.workload(action.plan.workloads[0])
+    if attached:
+        context.record(LaunchStarted(launch=action.launch, pid=0, started_ticks=0))
+        readiness = attach(
+            recipe,
+            context.profile(arm),
+            probe=prober(context, arm, workload),
+            should_stop=lambda: context.stop.at_once,
+        )
+        context.addresses[action.launch] = recipe.url or ""
+    else:
+        started = _start(context, action, port, workload)
+        if started is None:
+            return
+        readiness = started
+    record_readiness(context, action.launch, readiness)
+
+
+def _cool_down(context: Context) -> None:
+    """Wait as long as the plan says between launches, unless a person wants to stop at once."""
+    earlier = any(launch.session == context.progress.session for launch in context.progress.launches.values())
+    until = time.monotonic() + context.plan.limits.cooldown_ms / 1000 * earlier
+    while (left := until - time.monotonic()) > 0 and not context.stop.at_once:
+        time.sleep(min(left, 0.2))
+
+
+def _start(context: Context, action: StartLaunch, port: int, workload: FrozenWorkload) -> Readiness | None:
+    arm = action.plan.arm
+    recipe = context.recipe(arm)
+    try:
+        running = start(
+            recipe, run=context.run, launch=action.launch, port=port, log=context.log_path(action.launch)
+        )
+    except StartError as error:
+        context.trouble = f"{action.launch}: {error.line()}"
+        context.record(LaunchFailed(launch=action.launch, reason=error.reason))
+        return None
+    context.record(LaunchStarted(launch=action.launch, pid=running.pid, started_ticks=running.started_ticks))
+    context.addresses[action.launch] = running.base_url
+    return wait_ready(
+        running,
+        recipe,
+        context.profile(arm),
+        probe=prober(context, arm, workload),
+        deadline_s=recipe.frozen.timing.start_ms / 1000,
+        should_stop=lambda: context.stop.at_once,
+    )
+
+
+def prober(context: Context, arm: str, workload: FrozenWorkload) -> Callable[[str, str], str | None]:
+    """A probe that sends one request of the measured shape: ``(base_url, model) -> error line or None``."""
+    recipe, profile = context.recipe(arm), context.profile(arm)
+    path = context.requests_path(workload)
+
+    def send(base_url: str, model: str) -> str | None:
+        return probe(base_url, model, workload, profile, bearer_token(recipe), requests_path=path)
+
+    return send
+
+
+def record_readiness(context: Context, launch: str, readiness: Readiness) -> None:
+    """Record a launch as ready, with its identity sealed, or as failed."""
+    if not readiness.ready or readiness.identity is None:
+        context.trouble = f"{launch}: {readiness.message}"
+        context.record(LaunchFailed(launch=launch, reason=readiness.failure or LaunchFailure.PROBE_FAILED))
+        return
+    identity = canonical(readiness.identity)
+    artifact = context.seal(identity, f"{launch}-identity", ArtifactRole.IDENTITY, launch)
+    context.models[launch] = readiness.served_model or ""
+    context.record(
+        LaunchReady(
+            launch=launch,
+            alive=readiness.alive,
+            port_ours=readiness.port_ours,
+            healthy=readiness.healthy,
+            model=readiness.model,
+            answers=readiness.answers,
+            identity=sha256_hex(identity),
+            identity_artifact=artifact,
+        ),
+    )
+
+
+def stop_launch(context: Context, launch: str) -> None:
+    """Stop a server of this session and prove it gone. An attached one is left as it is."""
+    state = context.launch(launch)
+    context.record(LaunchStopping(launch=launch))
+    if context.recipe(state.starting.arm).frozen.kind is RecipeKind.ATTACH:
+        context.record(
+            LaunchEnded(
+                launch=launch,
+                ended_by=EndedBy.LEFT_RUNNING,
+                exit_code=None,
+                tree_gone=Proof.UNVERIFIED,
+                port_free=Proof.UNVERIFIED,
+                log=None,
+            ),
+        )
+        return
+    timing = context.recipe(state.starting.arm).frozen.timing
+    if state.started is None:
+        ending = reap_tagged(launch, context.run, port=state.starting.port, grace_ms=timing.stop_grace_ms)
+    else:
+        ending = stop(
+            state.started.pid,
+            state.started.started_ticks,
+            state.starting.port,
+            grace_ms=timing.stop_grace_ms,
+            hurry=context.stop.at_once,
+            tag=Tag(context.run, launch),
+        )
+    record_ending(context, launch, ending)
+
+
+def reap(context: Context, launch: str) -> None:
+    """End whatever is left of a launch of an earlier session, found by its tag."""
+    state = context.launch(launch)
+    recipe = context.recipe(state.starting.arm)
+    if recipe.frozen.kind is RecipeKind.ATTACH:
+        stop_launch(context, launch)
+        return
+    ending = reap_tagged(
+        launch, context.run, port=state.starting.port, grace_ms=recipe.frozen.timing.stop_grace_ms
+    )
+    record_ending(context, launch, ending)
+
+
+def record_ending(context: Context, launch: str, ending: Ending) -> None:
+    """Record how a launch ended, with its log kept."""
+    log = context.log_path(launch)
+    artifact = None
+    if log.is_file():
+        artifact = context.seal_file(log, f"{launch}-log", ArtifactRole.SERVER_LOG, launch)
+    context.models.pop(launch, None)
+    context.addresses.pop(launch, None)
+    context.record(
+        LaunchEnded(
+            launch=launch,
+            ended_by=ending.ended_by,
+            exit_code=ending.exit_code,
+            tree_gone=ending.tree_gone,
+            port_free=ending.port_free,
+            log=artifact,
+        ),
+    )

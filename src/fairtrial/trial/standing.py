@@ -1,0 +1,97 @@
+"""Where a trial stands: for `status`. Derived from plan and facts only."""
+
+from dataclasses import dataclass
+
+from fairtrial.evidence.progress import Progress, complete
+from fairtrial.schema.schedule import formal_total, schedule
+from fairtrial.schema.vocab import LaunchPurpose, Phase
+from fairtrial.trial.actions import Halt
+from fairtrial.trial.decide import decide
+from fairtrial.trial.directory import TrialDirectory
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a trial stands."""
+
+    trial: str
+    plan: str
+    plan_sha256: str
+    state: str
+    """``finished``, ``open`` (it can go on), ``not_restored``."""
+    windows_planned: int
+    windows_done: int
+    launches_planned: int
+    launches_counted: int
+    launches_not_counted: int
+    formal_planned: int
+    formal_attempted: int
+    formal_failed: int
+    restored: bool
+    """Whether the last window's start state is proven to be back; True where none was opened."""
+    next_step: str
+
+    def as_json(self) -> dict[str, object]:
+        """As a JSON document."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {"schema": "fairtrial.standing/v1", **fields}
+
+    def lines(self) -> list[str]:
+        """For people."""
+        formal = f"{self.formal_attempted} of {self.formal_planned} requests, {self.formal_failed} failed"
+        return [
+            f"{self.plan}: {self.state}",
+            f"  windows   {self.windows_done} of {self.windows_planned}",
+            f"  launches  {self.launches_counted} of {self.launches_planned}"
+            + (f", {self.launches_not_counted} that don't count" if self.launches_not_counted else ""),
+            f"  formal    {formal}",
+            f"  baseline  {'restored' if self.restored else 'NOT restored'}",
+            f"  next      {self.next_step}",
+        ]
+
+
+def standing(directory: TrialDirectory, progress: Progress) -> Standing:
+    """Where a trial stands."""
+    windows = schedule(directory.plan)
+    names = [launch.name for window in windows for launch in window.launches]
+    counted = [launch for name in names if (launch := progress.counted(name)) is not None]
+    formal = [
+        ended
+        for launch in counted
+        for (_, phase), ended in launch.phases.items()
+        if phase is not Phase.WARMUP
+    ]
+    measured = [x for x in progress.launches.values() if x.starting.purpose is LaunchPurpose.MEASURE]
+    restored = all(window.proven_restored for window in progress.windows)
+    return Standing(
+        trial=str(directory.path),
+        plan=directory.plan.id,
+        plan_sha256=directory.plan_sha256,
+        state=_state(progress, restored=restored),
+        windows_planned=len(windows),
+        windows_done=sum(
+            all(progress.counted(launch.name) is not None for launch in window.launches) for window in windows
+        ),
+        launches_planned=len(names),
+        launches_counted=len(counted),
+        launches_not_counted=sum(not complete(launch) for launch in measured),
+        formal_planned=formal_total(directory.plan),
+        formal_attempted=sum(ended.attempted for ended in formal),
+        formal_failed=sum(ended.failed for ended in formal),
+        restored=restored,
+        next_step=_next(directory, progress, restored=restored),
+    )
+
+
+def _state(progress: Progress, *, restored: bool) -> str:
+    if not restored:
+        return "not restored"
+    return "finished" if progress.closed is not None else "open"
+
+
+def _next(directory: TrialDirectory, progress: Progress, *, restored: bool) -> str:
+    if not restored:
+        return f"fairtrial restore {directory.path}"
+    if isinstance(decide(directory.plan, progress), Halt) and progress.closed is not None:
+        return f"fairtrial report {directory.path}"
+    return f"fairtrial resume {directory.path}"

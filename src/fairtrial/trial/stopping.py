@@ -1,0 +1,42 @@
+"""How a person stops a session: the first signal at a safe point, the second at once."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from fairtrial.schema.vocab import StopRequest
+
+_AT_ONCE = (signal.SIGTERM, signal.SIGHUP)
+
+
+class StopFlag:
+    """What has been asked for so far. Set by signal handlers, read between and within steps."""
+
+    def __init__(self) -> None:
+        self.asked: StopRequest | None = None
+
+    def ask(self, *, at_once: bool = False) -> None:
+        """Ask to stop; a second request, or an urgent one, means at once."""
+        self.asked = StopRequest.NOW if at_once or self.asked is not None else StopRequest.SAFE_POINT
+
+    @property
+    def at_once(self) -> bool:
+        """Whether traffic and waits must end now."""
+        return self.asked is StopRequest.NOW
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        self.ask(at_once=number in _AT_ONCE)
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Listen to SIGINT (as Ctrl-C sends it), SIGTERM and SIGHUP while the body runs."""
+        numbers = (signal.SIGINT, *_AT_ONCE)
+        before = {number: signal.getsignal(number) for number in numbers}
+        for number in numbers:
+            signal.signal(number, self._handle)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

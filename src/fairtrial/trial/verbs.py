@@ -1,0 +1,102 @@
+"""The verbs on a trial: freeze, run, resume, restore."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairtrial.drive.driver import Driver
+from fairtrial.evidence.clock import Clock
+from fairtrial.evidence.journal import Journal
+from fairtrial.evidence.progress import Progress
+from fairtrial.evidence.store import Store
+from fairtrial.plan.freeze import Frozen
+from fairtrial.schema.errors import EvidenceError
+from fairtrial.schema.facts import Opened
+from fairtrial.schema.vocab import ArtifactRole
+from fairtrial.serve.hostlock import hold
+from fairtrial.trial.actions import HaltReason
+from fairtrial.trial.amending import effective_plan
+from fairtrial.trial.context import Context
+from fairtrial.trial.directory import TrialDirectory, create, open_trial
+from fairtrial.trial.emergency import restore_without_journal
+from fairtrial.trial.session import Session
+from fairtrial.trial.stopping import StopFlag
+from fairtrial.trial.watch import Watcher
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """How a session ended."""
+
+    directory: Path
+    reason: HaltReason
+    trouble: str
+    """What failed, in words; empty when nothing did."""
+    progress: Progress
+
+
+def freeze_into(frozen: Frozen, path: Path) -> TrialDirectory:
+    """Make a trial directory from a frozen plan and begin its journal, without running anything.
+
+    Raises:
+        UsageError: The directory is not empty or can't be made.
+        EvidenceError: It can't be written.
+    """
+    directory = create(path, frozen)
+    clock = Clock.open(directory.path / "private")
+    with Journal.create(directory.journal, directory.plan_sha256, clock) as journal:
+        journal.append(
+            Opened(
+                run=f"t{secrets.token_hex(6)}",
+                plan_sha256=directory.plan_sha256,
+                origin_mono_ns=clock.origin_mono_ns,
+                origin_wall_ns=clock.origin_wall_ns,
+            ),
+        )
+    return directory
+
+
+def run_session(path: Path, watcher: Watcher, stop: StopFlag, *, only_restore: bool = False) -> SessionEnd:
+    """Run a trial from where its journal stands to its end, or to the next reason to halt.
+
+    Args:
+        path: The trial directory.
+        watcher: Is told what happens.
+        stop: Is asked between steps and during waits and traffic.
+        only_restore: Start nothing new: end what is left over and bring the start state back.
+
+    Raises:
+        UsageError: Not a trial directory, or another trial holds the host.
+        EvidenceError: The evidence is damaged, or can't be written; then the start state was
+            brought back without a journal.
+        NotRestoredError: It could not be brought back.
+    """
+    directory = open_trial(path)
+    with hold(directory.plan.id), open_context(directory, watcher, stop) as context, stop.signals():
+        if only_restore:
+            stop.ask(at_once=True)
+        try:
+            with Driver() as driver:
+                reason = Session(context, driver).run()
+        except EvidenceError as error:
+            restore_without_journal(context, error)
+            raise
+        return SessionEnd(directory.path, reason, context.trouble, context.progress)
+
+
+@contextmanager
+def open_context(directory: TrialDirectory, watcher: Watcher, stop: StopFlag) -> Iterator[Context]:
+    """Open the journal and store of a trial for one session.
+
+    A record that the session before left unfinished is kept as an artifact.
+    """
+    clock = Clock.open(directory.path / "private")
+    store = Store.open(directory.path)
+    with Journal.reopen(directory.journal, directory.plan_sha256, clock) as journal:
+        plan = effective_plan(directory.plan, journal.facts, store)
+        context = Context(directory, plan, journal, store, clock, stop, watcher)
+        if journal.torn:
+            context.seal(journal.torn, "torn-tail", ArtifactRole.TORN_TAIL, None)
+        yield context
