@@ -152,12 +152,11 @@ def declared_before_traffic(view: CellView) -> Answer:
     opened = normal.lines[0].fact if normal.lines else None
     if not isinstance(opened, Opened):
         return None, "the journal doesn't begin with the frozen plan"
-    digest = sha256_hex(canonical(normal.plan))
-    if opened.plan_sha256 != digest or normal.lines[0].prev != digest:
-        return False, "the journal was opened for another plan than this one"
     amendments = [line.fact for line in normal.lines if isinstance(line.fact, Amended)]
+    in_force = amendments[-1].plan_sha256 if amendments else opened.plan_sha256
+    if sha256_hex(canonical(normal.plan)) != in_force or normal.lines[0].prev != opened.plan_sha256:
+        return False, "the journal is of another plan than this one"
     if any(amendment.retroactive for amendment in amendments):
         return False, "the plan was amended after traffic that it affects"
-    if amendments:
-        return None, "the plan was amended, and amendments are not applied yet"
-    return True, "the frozen plan is the first fact"
+    amended = f", amended {len(amendments)} times before the traffic" if amendments else ""
+    return True, f"the frozen plan is the first fact{amended}"

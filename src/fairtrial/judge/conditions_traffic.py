@@ -8,6 +8,7 @@ from fairtrial.schema.cases import cases_of
 from fairtrial.schema.judgment import EqualityCount
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import Conversations
+from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.vocab import HitSource, Level, Phase, Replay
 
 MIN_REPETITIONS = 3
@@ -86,12 +87,19 @@ def _cold(view: CellView) -> Answer:
         if table is None or table.missing:
             unknown = unknown or f"arm {place.arm}: not every request has a proven record"
         sources = [hit_source(row) for row in (table.used if table else ())]
-        hits = sum(1 for source in sources if source not in {HitSource.NONE, HitSource.UNKNOWN})
+        hits = sum(1 for row in (table.used if table else ()) if _hit(row))
         if hits:
             return False, f"arm {place.arm}: {hits} of {len(sources)} requests of a cold workload hit a cache"
         if HitSource.UNKNOWN in sources:
             unknown = unknown or f"arm {place.arm}: the server doesn't state cached tokens"
     return (None, unknown) if unknown else (True, "no request hit a cache")
+
+
+def _hit(row: RequestRecord) -> bool:
+    """Whether most of the prompt came from a cache, of whatever tier."""
+    source = hit_source(row)
+    stated = row.usage.prompt_tokens is not None and bool(row.usage.cached_tokens)
+    return source is not HitSource.NONE and (source is not HitSource.UNKNOWN or stated)
 
 
 def warmup_complete(view: CellView) -> Answer:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from fairtrial.decode.prometheus import Exposition, Unreadable, increase, parse
 from fairtrial.evidence.progress import LaunchState
 from fairtrial.judge.normal import Normal, Place
-from fairtrial.judge.tables import issue
+from fairtrial.judge.tables import issue, sealed
 from fairtrial.profiles.registry import PROFILES
 from fairtrial.schema.judgment import CounterDelta, NormaliserIssue
 from fairtrial.schema.vocab import Counter, CounterPoint, Phase
@@ -44,10 +44,10 @@ class _Pages:
         return self.read[fact.artifact]
 
     def _parse(self, artifact: str) -> _Page:
-        raw = self.files.get(artifact)
-        if raw is None:
-            self.issues.append(issue(artifact, "file-missing", "the sealed file is not there"))
-            return "a sealed page is not there"
+        raw, problem = sealed(self.files, artifact)
+        if problem is not None:
+            self.issues.append(problem)
+            return f"a page can't be had: {problem.reason}"
         page = parse(raw)
         if isinstance(page, Unreadable):
             self.issues.append(issue(artifact, "counters-unreadable", page.detail))

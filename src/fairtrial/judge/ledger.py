@@ -10,11 +10,12 @@ from fairtrial.schema.facts import (
     Fact,
     Noted,
     Resumed,
+    SessionFaulted,
     StopRequested,
 )
 from fairtrial.schema.judgment import Coverage, LaunchSummary, LedgerEntry, WindowSummary
 from fairtrial.schema.schedule import formal_total, schedule
-from fairtrial.schema.vocab import EndedBy, LaunchPurpose, Phase, Proof, WindowOutcome
+from fairtrial.schema.vocab import LaunchPurpose, Phase, Proof, WindowOutcome
 
 
 def ledger(normal: Normal, files: frozenset[str]) -> tuple[LedgerEntry, ...]:
@@ -81,6 +82,8 @@ def _said(fact: Fact, files: frozenset[str]) -> tuple[str, str, str] | None:
             )
         case StopRequested():
             said = ("stop requested", JOURNAL, fact.urgency.value)
+        case SessionFaulted():
+            said = ("something broke in fairtrial itself", JOURNAL, fact.fault.value)
         case ClockStepped():
             said = ("wall clock stepped", JOURNAL, f"by {fact.step_ms} ms")
         case BaselineRestored() if fact.proof is not Proof.TRUE:
@@ -147,8 +150,6 @@ def _ended(normal: Normal, launch: str) -> Proof:
     ended = normal.progress.launches[launch].ended
     if ended is None:
         return Proof.MISSING
-    if ended.ended_by is EndedBy.LEFT_RUNNING:
-        return Proof.TRUE
     return weakest((ended.tree_gone, ended.port_free))
 
 

@@ -9,7 +9,7 @@ from fairtrial.evidence.progress import LaunchState, Progress, fold
 from fairtrial.judge.journal import sound_lines
 from fairtrial.judge.normal import JOURNAL, Normal, PhaseTable, Place, planned
 from fairtrial.judge.phase_tables import PhaseInput, phase_table
-from fairtrial.judge.tables import issue
+from fairtrial.judge.tables import issue, sealed
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.errors import DocumentError
 from fairtrial.schema.facts import JournalLine, PhaseEnded
@@ -82,14 +82,17 @@ def _read_phases(
 ) -> None:
     workload = evidence.plan.workload(place.workload)
     for phase in Phase:
+        cases = cases_of(workload, phase)
         line = ends.get((launch.id, place.workload, phase))
         if line is None or not isinstance(line.fact, PhaseEnded):
+            if not cases:
+                found.tables[place, phase] = _nothing_planned(place, phase, launch.id)
             continue
         given = PhaseInput(
             place=place,
             ended=line.fact,
             boot=line.boot,
-            cases=cases_of(workload, phase),
+            cases=cases,
             files=evidence.files,
         )
         table, issues = phase_table(given)
@@ -97,13 +100,29 @@ def _read_phases(
         found.issues.extend(issues)
 
 
+def _nothing_planned(place: Place, phase: Phase, launch: str) -> PhaseTable:
+    return PhaseTable(
+        place=place,
+        phase=phase,
+        launch=launch,
+        cases=(),
+        rows={},
+        stated_failed=0,
+        started_ns=0,
+        ended_ns=0,
+        boot=0,
+        faults=(),
+        unclean=(),
+    )
+
+
 def _read_identity(files: Mapping[str, bytes], launch: LaunchState, found: _Found) -> None:
     ready = launch.ready
     if ready is None:
         return
-    raw = files.get(ready.identity_artifact)
-    if raw is None:
-        found.issues.append(issue(ready.identity_artifact, "file-missing", "the sealed file is not there"))
+    raw, problem = sealed(files, ready.identity_artifact)
+    if problem is not None:
+        found.issues.append(problem)
         return
     try:
         identity = read(Identity, raw, where=ready.identity_artifact)

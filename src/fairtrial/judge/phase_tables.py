@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from fairtrial.decode.record import decode_capture
 from fairtrial.judge.normal import PhaseTable, Place
-from fairtrial.judge.tables import issue, read_table
+from fairtrial.judge.tables import issue, read_table, sealed
 from fairtrial.schema.cases import Case
 from fairtrial.schema.errors import FairtrialError
 from fairtrial.schema.facts import PhaseEnded
@@ -199,8 +199,8 @@ def _take_issues(issues: tuple[NormaliserIssue, ...], doubts: _Doubts) -> None:
 
 
 def _bytes(given: PhaseInput, artifact: str, doubts: _Doubts) -> bytes | None:
-    raw = given.files.get(artifact)
-    if raw is None:
-        doubts.fault(artifact, "file-missing", "the sealed file is not there")
-        doubts.unclean.append(f"{artifact}: the sealed file is not there")
+    raw, problem = sealed(given.files, artifact)
+    if problem is not None:
+        _take_issues((problem,), doubts)
+        return None
     return raw

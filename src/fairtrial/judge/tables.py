@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from fairtrial.evidence.documents import read
 from fairtrial.schema.base import Record
-from fairtrial.schema.errors import DocumentError
+from fairtrial.schema.errors import DocumentError, EvidenceError
 from fairtrial.schema.judgment import NormaliserIssue
 from fairtrial.schema.requests import TableHeader
 
@@ -24,9 +24,9 @@ class TableRead(Generic[Row]):
 
 def read_table(files: Mapping[str, bytes], artifact: str, row_type: type[Row]) -> TableRead[Row]:
     """Read a sealed table of JSON lines: a header, then one row a line."""
-    raw = files.get(artifact)
-    if raw is None:
-        return TableRead(None, (), (issue(artifact, "file-missing", "the sealed file is not there"),))
+    raw, damage = sealed(files, artifact)
+    if damage is not None:
+        return TableRead(None, (), (damage,))
     lines = raw.split(b"\n")
     issues = []
     if lines.pop() != b"":
@@ -45,6 +45,16 @@ def read_table(files: Mapping[str, bytes], artifact: str, row_type: type[Row]) -
         else:
             rows.append(row)
     return TableRead(header, tuple(rows), tuple(issues))
+
+
+def sealed(files: Mapping[str, bytes], artifact: str) -> tuple[bytes, NormaliserIssue | None]:
+    """The bytes of a sealed file, or none of them and the issue that says why."""
+    try:
+        return files[artifact], None
+    except KeyError:
+        return b"", issue(artifact, "file-missing", "the sealed file is not there")
+    except EvidenceError as error:
+        return b"", issue(artifact, "file-damaged", error.line())
 
 
 def _line(raw: bytes, row_type: type[Row], where: str) -> tuple[Row | None, str]:
