@@ -2,13 +2,15 @@
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fairtrial.engine.api_errors import ApiError
 from fairtrial.engine.sampling import SamplingParams
 
 MAX_STOPS = 16
 MAX_MESSAGES = 1_024
+_MAX_TOKENS = 2**31
+"""Far beyond every context: how many fit is checked when the prompt is known."""
 
 R = TypeVar("R", bound=BaseModel)
 _StopText = Annotated[str, Field(min_length=1, max_length=256)]
@@ -31,8 +33,8 @@ class StreamOptions(BaseModel):
 
 
 class _Generation(_Request):
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    min_tokens: Annotated[int, Field(ge=0)] = 0
+    max_tokens: Annotated[int, Field(ge=1, le=_MAX_TOKENS)] | None = None
+    min_tokens: Annotated[int, Field(ge=0, le=_MAX_TOKENS)] = 0
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
@@ -42,13 +44,6 @@ class _Generation(_Request):
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     return_token_ids: bool | None = None
-
-    @field_validator("max_tokens", "min_tokens", mode="after")
-    @classmethod
-    def _bounded(cls, value: int | None) -> int | None:
-        if value is not None and value > 2**31:
-            raise ValueError("is far beyond any context length")
-        return value
 
     @model_validator(mode="after")
     def _stream_options_need_a_stream(self) -> "_Generation":
@@ -108,7 +103,7 @@ class ChatRequest(_Generation):
     """Body of ``POST /v1/chat/completions``."""
 
     messages: Annotated[list[Message], Field(min_length=1, max_length=MAX_MESSAGES)]
-    max_completion_tokens: Annotated[int, Field(ge=1, le=2**31)] | None = None
+    max_completion_tokens: Annotated[int, Field(ge=1, le=_MAX_TOKENS)] | None = None
 
     @property
     def asked_tokens(self) -> int | None:
@@ -137,14 +132,25 @@ def read(kind: type[R], body: bytes) -> R:
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        raise _refusal(dict(first)) from None
+        problems = [dict(problem) for problem in error.errors(include_url=False, include_context=False)]
+        raise _refusal(problems) from None
 
 
-def _refusal(first: dict[str, Any]) -> ApiError:
+def _refusal(problems: list[dict[str, Any]]) -> ApiError:
+    # A field that may be text or a list has problems for both: the one that came furthest says most.
+    first = max(problems, key=lambda problem: (not problem["type"].endswith("_type"), len(problem["loc"])))
+    message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "json_invalid":
-        return ApiError(400, f"the body is not JSON: {first['msg']}", "Bad Request", None)
-    names = [str(part) for part in first["loc"]]
-    where = ".".join(("body", *names))
-    message = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
+        return ApiError(400, f"the body is not JSON: {message}", "Bad Request")
+    path = first["loc"]
+    if first["type"] == "extra_forbidden":
+        message = "unknown field"
+    else:
+        path = [part for part in path if not _names_a_type(part)]
+    where = ".".join(("body", *(str(part)[:100] for part in path)))
     return ApiError(400, f"{where}: {message}", "Bad Request", where)
+
+
+def _names_a_type(part: str | int) -> bool:
+    """Whether a part of a path is not a field, but one of the types that the field may have."""
+    return isinstance(part, str) and (part in {"str", "constrained-str"} or "[" in part)
