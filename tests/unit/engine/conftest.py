@@ -76,7 +76,9 @@ class Lab:
         primed = [self.serve(cache, counters, prompt) for prompt in prompts]
         before = counters.snapshot()
         returned = {index: self.serve(cache, counters, prompts[index]) for index in order}
-        return Replay(prompts, primed, [returned[i] for i in range(len(prompts))], before, counters.snapshot())
+        return Replay(
+            prompts, primed, [returned[i] for i in range(len(prompts))], before, counters.snapshot()
+        )
 
     def close(self):
         for cache in self._opened:
