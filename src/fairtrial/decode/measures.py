@@ -43,7 +43,7 @@ def hit_source(record: RequestRecord) -> HitSource:
     if cached == 0 or (prompt is not None and cached * 100 < prompt * HIT_SHARE_PERCENT):
         return HitSource.NONE
     device, host = usage.cached_device_tokens or 0, usage.cached_host_tokens or 0
-    if device and host:
+    if usage.cached_mixed_tokens or (device and host):
         return HitSource.MIXED
     if host:
         return HitSource.HOST

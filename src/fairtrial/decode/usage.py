@@ -4,13 +4,17 @@ from collections.abc import Mapping
 
 from fairtrial.decode.values import count_of, object_at
 from fairtrial.schema.requests import Usage
+from fairtrial.schema.vocab import HitSource
+
+_TIERS = (HitSource.DEVICE, HitSource.HOST, HitSource.MIXED)
+"""Their values are also the keys of a split by source."""
 
 
 class UsageReader:
     """Keeps the last usage of an answer.
 
     Cached tokens come from the usage's details (``cached_tokens``), from a split by source
-    (``cached_tokens_by_source`` or SGLang's ``cached_tokens_details``: device, host) or from
+    (``cached_tokens_by_source`` or SGLang's ``cached_tokens_details``: device, host, mixed) or from
     llama.cpp's ``timings.cache_n``, in this order. llama.cpp's ``tokens_cached`` is the
     length of the whole slot and is not read.
     """
@@ -44,7 +48,8 @@ class UsageReader:
 
     def result(self) -> Usage:
         """The counts; None where the server says nothing or nothing sensible."""
-        device, host = _split(self._sources)
+        sources = self._sources or {}
+        device, host, mixed = (count_of(sources.get(tier)) for tier in _TIERS)
         prompt, output, cached = None, None, None
         if self._usage is not None:
             prompt = count_of(self._usage.get("prompt_tokens"))
@@ -53,8 +58,9 @@ class UsageReader:
         elif self._native is not None:
             prompt = count_of(self._native.get("tokens_evaluated"))
             output = count_of(self._native.get("tokens_predicted"))
-        if cached is None and (device is not None or host is not None):
-            cached = count_of((device or 0) + (host or 0))
+        stated = [tokens for tokens in (device, host, mixed) if tokens is not None]
+        if cached is None and stated:
+            cached = count_of(sum(stated))
         if cached is None and self._timings is not None:
             cached = count_of(self._timings.get("cache_n"))
         return Usage(
@@ -63,6 +69,7 @@ class UsageReader:
             cached_tokens=cached,
             cached_device_tokens=device,
             cached_host_tokens=host,
+            cached_mixed_tokens=mixed,
         )
 
 
@@ -85,9 +92,3 @@ def _sources_in(
             if sources is not None:
                 return sources
     return None
-
-
-def _split(sources: Mapping[str, object] | None) -> tuple[int | None, int | None]:
-    if sources is None:
-        return None, None
-    return count_of(sources.get("device")), count_of(sources.get("host"))

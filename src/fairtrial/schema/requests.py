@@ -84,6 +84,8 @@ class Usage(Record):
     cached_tokens: Count | None = None
     cached_device_tokens: Count | None = None
     cached_host_tokens: Count | None = None
+    cached_mixed_tokens: Count | None = None
+    """Tokens restored from both tiers together, where a server doesn't split them."""
 
 
 class TokenEvent(Record):

@@ -22,7 +22,7 @@ def test_a_body_with_a_length():
 
 
 def test_chunks_extensions_and_trailers():
-    response = CHUNKED + b"4\r\nWiki\r\nA;name=\"v\"\r\npedia in\r\n\r\n0\r\nExpires: now\r\n\r\n"
+    response = CHUNKED + b'4\r\nWiki\r\nA;name="v"\r\npedia in\r\n\r\n0\r\nExpires: now\r\n\r\n'
     framer = ResponseFramer()
     assert framer.feed(response)
     assert body(framer, response) == b"Wikipedia in\r\n"
@@ -109,7 +109,7 @@ def test_whether_the_connection_can_be_used_again(connection, version, kept):
 def test_what_is_not_http_is_malformed_and_never_complete(response):
     for cuts in ([response], [response[i : i + 1] for i in range(len(response))]):
         framer = ResponseFramer()
-        assert not any([framer.feed(piece) for piece in cuts])
+        assert [framer.feed(piece) for piece in cuts] == [False] * len(cuts)
         assert framer.malformed
         assert not framer.feed(b"\r\n0\r\n\r\n")
         assert not framer.finish()

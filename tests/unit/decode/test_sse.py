@@ -20,7 +20,9 @@ def test_lines_of_one_event_are_joined_and_one_blank_is_dropped():
 
 
 def test_what_is_no_data_is_skipped():
-    text = b": comment\n\nevent: x\nid: 7\nretry: 30\n\ndata\n\ndata:\n\ndatax: no\n\nerror: {}\n\ndata: yes\n\n"
+    text = (
+        b": comment\n\nevent: x\nid: 7\nretry: 30\n\ndata\n\ndata:\n\ndatax: no\n\nerror: {}\n\ndata: yes\n\n"
+    )
     assert events(text) == [b"yes"]
 
 
