@@ -8,8 +8,10 @@ import time
 import psutil
 
 from fairtrial.schema.vocab import EndedBy, Proof
-from fairtrial.serve.ports import listening
+from fairtrial.serve.ports import free_port, listening
 from fairtrial.serve.proc import alive, see
+from fairtrial.serve.process import start
+from fairtrial.serve.ready import wait_ready
 from fairtrial.serve.stop import stop
 
 
@@ -121,3 +123,26 @@ def test_stopping_twice_says_that_it_was_over(bench, wait_until):
     end(running)
     ending = end(running, tag=running.tag)
     assert (ending.ended_by, ending.tree_gone) == (EndedBy.DIED, Proof.TRUE)
+
+
+def test_the_exit_code_is_told_at_the_wait_and_again_at_the_end(bench):
+    recipe = bench.recipe("--exit", "3")
+    running = bench.start(recipe)
+    found = wait_ready(
+        running, recipe, bench.profile, probe=bench.probe, deadline_s=20, should_stop=lambda: False
+    )
+    assert "code 3" in found.message
+    ending = end(running, tag=running.tag)
+    assert (ending.ended_by, ending.exit_code, ending.tree_gone) == (EndedBy.DIED, 3, Proof.TRUE)
+
+
+def test_a_server_in_our_session_is_ended_by_its_group(bench, tmp_path):
+    recipe = bench.recipe("--never-bind")
+    running = start(
+        recipe, run=bench.run, launch="g.1", port=free_port(), log=tmp_path / "g.log", new_session=False
+    )
+    bench.children.append(running.pid)
+    assert os.getsid(running.pid) == os.getsid(0)
+    assert os.getpgid(running.pid) == running.pid
+    ending = end(running)
+    assert (ending.ended_by, ending.tree_gone) == (EndedBy.TERMINATED, Proof.TRUE)
