@@ -1,5 +1,6 @@
 """Options of the engine: what is refused, and with which words."""
 
+import shlex
 import subprocess
 import sys
 
@@ -57,11 +58,12 @@ def test_defaults() -> None:
 
 
 def test_every_option_has_a_flag() -> None:
-    options = parse(
+    words = (
         "--port 1 --host ::1 --host-row-percent 75 --host-pool-bytes 55312384 --model small "
         "--device-rows 3 --device-pages 9 --snapshot end --audit --seed 8 --max-batch 2 "
-        "--served-model-name m --token-env T".split()
+        "--served-model-name m --token-env T"
     )
+    options = parse(shlex.split(words))
     assert options == EngineOptions(
         port=1,
         host="::1",
