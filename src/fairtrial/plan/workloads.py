@@ -143,8 +143,8 @@ def _concurrency(table: Table) -> tuple[tuple[int, ...], bool]:
     )
     if not value:
         table.wrong("concurrency", "is an empty list")
-    levels = tuple(members.integer(key, 1, 1, 10_000) for key in members.values)
-    return levels or (1,), True
+    levels = tuple(members.integer(key, 0, 1, 10_000) for key in members.values)
+    return tuple(level for level in levels if level) or (1,), True
 
 
 def _load(table: Table, concurrency: int) -> LoadKind:

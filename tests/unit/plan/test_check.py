@@ -1,0 +1,639 @@
+"""What a plan may declare, what it gets by default, and what is refused where."""
+
+import math
+from pathlib import Path
+
+import pytest
+from plan_support import ARMS, MINIMAL, WORKLOAD, check, problems
+
+from fairtrial.plan.check import load_plan
+from fairtrial.schema.errors import PlanError
+from fairtrial.schema.plan import Conversations, RequestsFile
+from fairtrial.schema.vocab import (
+    Counter,
+    Endpoint,
+    GateKind,
+    LaunchScope,
+    Level,
+    LoadKind,
+    Metric,
+    OrderSource,
+    Phase,
+    RecipeKind,
+    Replay,
+    Role,
+    Stage,
+    Statistic,
+)
+
+
+def test_the_smallest_plan_and_its_defaults() -> None:
+    plan = check(MINIMAL)
+    assert (plan.id, plan.level, plan.stage) == ("plan", Level.STANDARD, Stage.FORMAL)
+    assert [arm.name for arm in plan.arms] == ["A", "B"]
+    design = plan.design
+    assert (design.launch_scope, design.order_source, design.alpha) == (
+        LaunchScope.WINDOW,
+        OrderSource.RANDOMISED,
+        0.05,
+    )
+    assert sorted(design.order) == ["AB", "AB", "AB", "BA", "BA", "BA"]
+    (workload,) = plan.workloads
+    assert workload.source == Conversations(
+        count=12, input_tokens=256, output_tokens=2, replay=Replay.REVERSE, fixed_output=True
+    )
+    assert (workload.phases.warmup, workload.phases.prime, workload.phases.measured) == (3, 12, 12)
+    assert (workload.load, workload.concurrency, workload.endpoint) == (
+        LoadKind.SERIAL,
+        1,
+        Endpoint.COMPLETIONS,
+    )
+    assert workload.token_ids
+    assert not workload.corpus_per_repetition
+    assert [gate.kind for gate in plan.gates] == [
+        GateKind.RESTORATION,
+        GateKind.FAILURES,
+        GateKind.COMPLETENESS,
+        GateKind.IDENTITY,
+    ]
+    assert plan.gates[1].at_most_share == 0.0
+    assert (plan.limits.request_timeout_ms, plan.limits.cooldown_ms) == (120_000, 0)
+    assert plan.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("level", "scope"),
+    [("formal", LaunchScope.WORKLOAD), ("standard", LaunchScope.WINDOW), ("quick", LaunchScope.WINDOW)],
+)
+def test_level_decides_the_launch_scope(level: str, scope: LaunchScope) -> None:
+    plan = check(f'level = "{level}"\n' + MINIMAL)
+    assert plan.design.launch_scope is scope
+    assert plan.design.order == (("AB",) if level == "quick" else plan.design.order)
+
+
+def test_attached_servers() -> None:
+    text = """
+    level = "quick"
+    baseline = { url = "http://127.0.0.1:8000/v1/", model = "Org/Model" }
+    candidate = { url = "http://127.0.0.1:8001", token_env = "KEY" }
+    """ + WORKLOAD.replace("[workloads", "\n[workloads")
+    plan = check(text)
+    assert plan.design.launch_scope is LaunchScope.ATTACHED
+    assert plan.workloads[0].corpus_per_repetition
+    first, second = (arm.recipe for arm in plan.arms)
+    assert (first.url, first.model, first.frozen.profile) == ("http://127.0.0.1:8000", "Org/Model", "openai")
+    assert (second.url, second.token_env, second.frozen.kind) == (
+        "http://127.0.0.1:8001",
+        "KEY",
+        RecipeKind.ATTACH,
+    )
+    formal = problems(text.replace("quick", "formal"))
+    assert [one.key for one in formal] == ["baseline.url", "candidate.url"]
+    assert "must be fresh" in formal[0].message
+
+
+def test_a_process_recipe(tmp_path: Path) -> None:
+    text = """
+    candidate = { argv = ["serve", "--port", "{port}"], model = "m", start_timeout = "2 min", stop_grace = "0 s" }
+    [baseline]
+    argv = ["serve", "--port", "8000"]
+    env = { MODE = "fast" }
+    cwd = "here"
+    port = 8000
+    """
+    plan = check(text + "\n" + WORKLOAD, tmp_path)
+    first, second = (arm.recipe for arm in plan.arms)
+    assert (first.cwd, first.env, first.port) == (str(tmp_path / "here"), {"MODE": "fast"}, 8000)
+    assert (second.frozen.timing.start_ms, second.frozen.timing.stop_grace_ms, second.port) == (120_000, 0, 0)
+    assert second.frozen.options == {"served_model": "m"}
+
+
+def test_the_reference_engines_command() -> None:
+    argv = check(MINIMAL).arms[1].recipe.argv
+    assert argv[1:7] == ("-m", "fairtrial", "engine", "serve", "--port", "{port}")
+    assert argv[argv.index("--host-row-percent") + 1] == "75"
+    assert argv[argv.index("--model") + 1] == "small"
+    audited = check(
+        MINIMAL.replace("percent = 75", "percent = 75, audit = true, snapshot = 'page-boundary-4'")
+    )
+    words = audited.arms[1].recipe.argv
+    assert "--audit" in words
+    assert words[words.index("--snapshot") + 1] == "page-boundary-4"
+
+
+def test_a_list_of_concurrencies_makes_several_workloads() -> None:
+    plan = check(
+        MINIMAL + 'concurrency = [1, 16]\n[gates.g]\ncounter = "misses"\nworkloads = ["w"]\nat_most = 1\n'
+    )
+    assert [(one.name, one.concurrency, one.load) for one in plan.workloads] == [
+        ("w-c1", 1, LoadKind.SERIAL),
+        ("w-c16", 16, LoadKind.CLOSED_LOOP),
+    ]
+    assert plan.workloads[0].seed != plan.workloads[1].seed
+    assert plan.gates[-1].workloads == ("w-c1", "w-c16")
+
+
+MUST = """must = { ttft = "better by 20%", e2e = "no worse than 5% or 2 ms", tpot = { p95 = "no worse than 10%", median = "better" }, output_throughput = "no worse than 5%", goodput = { ttft = "500 ms", tpot = "40 ms", at_least = "99%" } }
+show = ["itl", "e2e"]
+"""
+
+
+def test_requirements() -> None:
+    found = problems(MINIMAL + MUST)
+    assert [(one.key, one.message) for one in found] == [
+        ("workloads.w.show.1", "duplicate requirement on e2e (median)")
+    ]
+    requirements = check(MINIMAL + MUST.replace(', "e2e"]', "]")).workloads[0].requirements
+    assert [(one.metric, one.statistic, one.role) for one in requirements] == [
+        (Metric.TTFT, Statistic.MEDIAN, Role.PRIMARY),
+        (Metric.E2E, Statistic.MEDIAN, Role.GUARDRAIL),
+        (Metric.TPOT, Statistic.MEDIAN, Role.PRIMARY),
+        (Metric.TPOT, Statistic.P95, Role.GUARDRAIL),
+        (Metric.OUTPUT_THROUGHPUT, Statistic.WHOLE, Role.GUARDRAIL),
+        (Metric.GOODPUT, Statistic.WHOLE, Role.GUARDRAIL),
+        (Metric.ITL, Statistic.MEDIAN, Role.INFORMATIONAL),
+    ]
+    ttft, e2e, goodput = requirements[0], requirements[1], requirements[5]
+    assert ttft.min_effect == 0.2
+    assert (e2e.margin.relative, e2e.margin.absolute_ns) == (0.05, 2_000_000)
+    assert (goodput.limits.ttft_ns, goodput.limits.tpot_ns, goodput.limits.e2e_ns) == (
+        5 * 10**8,
+        4 * 10**7,
+        None,
+    )
+    assert (goodput.at_least, goodput.margin) == (0.99, None)
+
+
+@pytest.mark.parametrize(
+    ("must", "key", "message"),
+    [
+        ('{ ttft = "no worse" }', "ttft", "margin missing on a guardrail"),
+        ('{ ttft = "no worse than" }', "ttft", "demands nothing"),
+        ('{ ttft = "faster" }', "ttft", "demands nothing"),
+        ("{ ttft = 5 }", "ttft", "demands nothing"),
+        ('{ ttft = "no worse than 0%" }', "ttft", "above 0%"),
+        ('{ ttft = "better by 100%" }', "ttft", "below 100%"),
+        ('{ ttft = "no worse than 5 ms" }', "ttft", "percent"),
+        (
+            '{ decode_tokens_per_second = "no worse than 5% or 2 ms" }',
+            "decode_tokens_per_second",
+            "not a time",
+        ),
+        ('{ tftt = "better" }', "tftt", "no such metric"),
+        ('{ ttft = { p96 = "better" } }', "ttft.p96", "unknown key"),
+        ("{ ttft = {} }", "ttft", "is empty"),
+        ('{ output_throughput = { p95 = "better" } }', "output_throughput", "no percentiles"),
+        ('{ goodput = { at_least = "99%" } }', "goodput", "has no limit"),
+        ('{ goodput = { ttft = "1 s" } }', "goodput.at_least", "is missing"),
+        ('{ goodput = "better" }', "goodput", "must be a table"),
+        ('{ goodput = { ttft = "0 s", at_least = "99%" } }', "goodput.ttft", "must be more than"),
+    ],
+)
+def test_requirements_that_cant_be_judged(must: str, key: str, message: str) -> None:
+    found = problems(MINIMAL + f"must = {must}\n")
+    assert [one.key for one in found] == [f"workloads.w.must.{key}"]
+    assert message in found[0].message
+    assert found[0].where == "plan.toml:5"
+
+
+def test_one_token_has_no_rate() -> None:
+    text = (
+        MINIMAL.replace("output_tokens = 2", "output_tokens = 1")
+        + 'must = { tpot = "better" }\nshow = ["itl"]\n'
+    )
+    assert [one.key for one in problems(text)] == ["workloads.w.must.tpot", "workloads.w.show"]
+
+
+FAULTS = [
+    ("levle = 'quick'", "levle", "unknown key"),
+    ("level = 'quik'", "level", "must be one of"),
+    ("question = 3", "question", "must be text"),
+    ("question = ' '", "question", "is empty"),
+    ("id = 'Not Good'", "id", "not a plain name"),
+    ("limits = { cooldown = 5 }", "limits.cooldown", "text with a unit"),
+    ("limits = { request_timeout = '0 s' }", "limits.request_timeout", "must be more than"),
+    ("limits = { cooldown = '0.5 ms' }", "limits.cooldown", "whole number of milliseconds"),
+    ("limits = { disk = -1 }", "limits.disk", "at least 0"),
+    ("limits = 3", "limits", "must be a table"),
+    ("design = { order = ['AB', 'BB', 'BA'] }", "design.order.1", "not a permutation"),
+    ("design = { order = ['AB', 'ABC', 'BA'] }", "design.order.1", "not a permutation"),
+    ("design = { order = 'AB' }", "design.order", "must be a list"),
+    ("design = { order = [] }", "design.order", "must be a list"),
+    ("design = { order = ['AB', 'BA'] }", "design.order", "can't decide"),
+    ("design = { order = ['AB', 'BA', 'AB'], repetitions = 4 }", "design.repetitions", "order has 3"),
+    ("design = { repetitions = true }", "design.repetitions", "whole number, not true"),
+    ("design = { repetitions = 2.0 }", "design.repetitions", "whole number"),
+    ("design = { alpha = nan }", "design.alpha", "finite"),
+    ("design = { alpha = -inf }", "design.alpha", "finite"),
+    ("design = { alpha = 0.5 }", "design.alpha", "below 0.5"),
+    ("design = { alpha = true }", "design.alpha", "must be a number"),
+    ("design = { seed = 9007199254740992 }", "design.seed", "beyond 2^53"),
+    ("design = { seed = -1 }", "design.seed", "at least 0"),
+    ("design = { accept_underpowered = true }", "design.accept_underpowered", "must be text"),
+    ("design = 2", "design", "must be a table"),
+    ("gates = { restoration = true }", "gates.restoration", "every window restored"),
+    ("gates = { failures = 'few' }", "gates.failures", "at most 1%"),
+    ("gates = { failures = 'at most 200%' }", "gates.failures", "above 100%"),
+    ("gates = { failurs = 'none' }", "gates.failurs", "unknown gate"),
+    ("gates = { g = { counter = 'host_row_presure', at_most = 0 } }", "gates.g.counter", "must be one of"),
+    ("gates = { g = { at_most = 0 } }", "gates.g.counter", "is missing"),
+    ("gates = { g = { counter = 'misses' } }", "gates.g", "no threshold"),
+    (
+        "gates = { g = { counter = 'misses', at_least = 2, at_most = 1 } }",
+        "gates.g.at_least",
+        "nothing can pass",
+    ),
+    ("gates = { g = { counter = 'misses', at_most = 1, arms = ['C'] } }", "gates.g.arms.0", "no such name"),
+    (
+        "gates = { g = { counter = 'misses', at_most = 1, arms = ['A', 'A'] } }",
+        "gates.g.arms.1",
+        "named twice",
+    ),
+    (
+        "gates = { g = { counter = 'misses', at_most = 1, phases = ['prme'] } }",
+        "gates.g.phases.0",
+        "no such name",
+    ),
+    (
+        "gates = { g = { counter = 'misses', at_most = 1, workloads = ['v'] } }",
+        "gates.g.workloads.0",
+        "no such name",
+    ),
+    ("gates = { equality = 'some' }", "gates.equality", "all matched"),
+    ("gates = { 'G G' = { counter = 'misses', at_most = 1 } }", "gates.'G G'", "not a plain name"),
+]
+
+
+@pytest.mark.parametrize(("line", "key", "message"), FAULTS, ids=[line for line, _, _ in FAULTS])
+def test_faults_outside_workloads(line: str, key: str, message: str) -> None:
+    found = problems(f"\n{line}\n{MINIMAL}")
+    assert [(one.where, one.key) for one in found] == [("plan.toml:2", key)]
+    assert message in found[0].message
+
+
+RECIPES = [
+    ("{}", "", "needs argv, url"),
+    ("3", "", "must be a table"),
+    (
+        "{ engine = 'reference', options = { host_row_percent = 0 } }",
+        "options.host_row_percent",
+        "from 1 to 99",
+    ),
+    (
+        "{ engine = 'reference', options = { host_row_percent = 100 } }",
+        "options.host_row_percent",
+        "from 1 to 99",
+    ),
+    (
+        "{ engine = 'reference', options = { host_row_percent = true } }",
+        "options.host_row_percent",
+        "not true",
+    ),
+    (
+        "{ engine = 'reference', options = { host_pool_bytes = '1 MiB' } }",
+        "options.host_pool_bytes",
+        "no row",
+    ),
+    ("{ engine = 'reference', options = { model = 'large' } }", "options.model", "no model"),
+    ("{ engine = 'reference', options = { snapshot = 'page-boundary-0' } }", "options.snapshot", "no policy"),
+    (
+        "{ engine = 'reference', options = { host_rows_percent = 25 } }",
+        "options.host_rows_percent",
+        "unknown key",
+    ),
+    ("{ engine = 'reference', port = 65536 }", "port", "from 0 to 65535"),
+    ("{ engine = 'reference', argv = 3, url = 'http://h' }", "url", "not both"),
+    ("{ argv = [] , port = 1 }", "argv", "at least one text"),
+    ("{ argv = ['a', 3], port = 1 }", "argv.1", "must be text"),
+    ("{ argv = ['a'] }", "port", "is missing"),
+    (
+        "{ argv = ['a'], port = 1, env = { 'A-B' = 'x' } }",
+        "env.A-B",
+        "not the name of an environment variable",
+    ),
+    ("{ argv = ['a'], port = 1, env = { A = 1 } }", "env.A", "must be text"),
+    ("{ argv = ['a'], port = 1, env = { A = '1', a = '2' } }", "env.a", "only in case"),
+    ("{ argv = ['a'], port = 1, engine = 'vlmm' }", "engine", "no engine profile"),
+    ("{ argv = ['a'], port = 1, token_env = 'sk-123' }", "token_env", "not the name"),
+    ("{ argv = ['a'], port = 1, start_timeout = '1 eon' }", "start_timeout", "expected a duration"),
+]
+
+
+@pytest.mark.parametrize(("recipe", "key", "message"), RECIPES, ids=[recipe for recipe, _, _ in RECIPES])
+def test_faults_of_recipes(recipe: str, key: str, message: str) -> None:
+    baseline, candidate = ARMS.splitlines()
+    found = problems(f"{baseline}\ncandidate = {recipe}\n{WORKLOAD}")
+    assert [(one.where, one.key) for one in found] == [("plan.toml:2", f"candidate.{key}".rstrip("."))]
+    assert message in found[0].message
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://h",
+        "h:80",
+        "http://",
+        "http://h:99999",
+        "http://h:0",
+        "http://a b",
+        "http://[::1",
+        "http://u:p@h",
+        "http://h?k=1",
+    ],
+)
+def test_addresses_that_are_none(url: str) -> None:
+    found = problems(
+        f'level = "quick"\nbaseline = {{ url = "http://h" }}\ncandidate = {{ url = "{url}" }}\n{WORKLOAD}'
+    )
+    assert [one.key for one in found] == ["candidate.url"]
+    assert "u:p" not in found[0].line()
+
+
+WORKLOADS = [
+    ("", "", "sends nothing"),
+    ("conversations = 3", "conversations", "must be a table"),
+    ("conversations = { input_tokens = 1, output_tokens = 1 }", "conversations.count", "is missing"),
+    ("conversations = { count = 0, input_tokens = 1, output_tokens = 1 }", "conversations.count", "from 1"),
+    (
+        "conversations = { count = 1, input_tokens = 8192, output_tokens = 1 }",
+        "conversations.input_tokens",
+        "8192",
+    ),
+    (
+        "conversations = { count = 1, input_tokens = 1, output_tokens = 1, replay = 'back' }",
+        "conversations.replay",
+        "must be one of",
+    ),
+    (
+        "conversations = { count = 1, input_tokens = 1, output_tokens = 1, natural = 1 }",
+        "conversations.natural",
+        "true or false",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1, replay = 'forward' }\nphases = { prime = 3 }",
+        "phases.prime",
+        "more than the 2 conversations",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nphases = { prime = 1 }",
+        "phases.prime",
+        "nothing returns",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nphases = { measured = 0 }",
+        "phases.measured",
+        "from 1",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nphases = { measure = 1 }",
+        "phases.measure",
+        "unknown key",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nconcurrency = 0",
+        "concurrency",
+        "from 1",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nconcurrency = []",
+        "concurrency",
+        "empty list",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nconcurrency = [1, '2']",
+        "concurrency.1",
+        "whole number",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nconcurrency = [2, 2]",
+        "",
+        "duplicate workload name",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nconcurrency = 2\nload = 'serial'",
+        "load",
+        "concurrency 1",
+    ),
+    ("conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nmust = {}", "must", "is empty"),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nshow = ['speed']",
+        "show.0",
+        "no metric",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nshow = ['goodput']",
+        "show.0",
+        "needs limits",
+    ),
+    (
+        "conversations = { count = 2, input_tokens = 1, output_tokens = 1 }\nshow = ['e2e', 'e2e']",
+        "show.1",
+        "duplicate",
+    ),
+    ("requests = 'absent.jsonl'", "requests", "can't read 'absent.jsonl'"),
+    (
+        "requests = 'absent.jsonl'\nconversations = { count = 1, input_tokens = 1, output_tokens = 1 }",
+        "requests",
+        "can't read",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "key", "message"), WORKLOADS, ids=[lines for lines, _, _ in WORKLOADS])
+def test_faults_of_workloads(lines: str, key: str, message: str) -> None:
+    found = problems(f"{ARMS}[workloads.w]\n{lines}\n")
+    assert f"workloads.w.{key}".rstrip(".") in [one.key for one in found]
+    assert any(message in one.message for one in found)
+    assert len(found) == (2 if "absent" in lines and "conversations" in lines else 1)
+
+
+def test_names_that_clash_after_expansion() -> None:
+    text = MINIMAL + "concurrency = [1]\n" + WORKLOAD.replace("workloads.w", "workloads.w-c1")
+    (found,) = problems(text)
+    assert (found.where, found.key) == ("plan.toml:6", "workloads.w-c1")
+    assert "duplicate workload name 'w-c1'" in found.message
+
+
+@pytest.mark.parametrize("text", [ARMS, ARMS + "[workloads]\n", ARMS + "workloads = 3\n"])
+def test_a_plan_without_workloads(text: str) -> None:
+    assert [one.key for one in problems(text)] == ["workloads"]
+
+
+def test_arms() -> None:
+    (found,) = problems(WORKLOAD + "\n[baseline]\nengine = 'reference'\n")
+    assert (found.key, found.message) == ("candidate", "is missing")
+    both = ARMS + "candidates = { B = { engine = 'reference' } }\n" + WORKLOAD
+    assert [one.key for one in problems(both)] == ["candidates"]
+    three = (
+        ARMS.splitlines()[0] + "\n[candidates]\nB = { engine = 'reference' }\nD = { engine = 'reference' }\n"
+    )
+    plan = check(three + WORKLOAD)
+    assert [arm.name for arm in plan.arms] == ["A", "B", "D"]
+    wrong = three.replace("D =", "A =")
+    assert [one.key for one in problems(wrong + WORKLOAD)] == ["candidates.A"]
+
+
+def test_the_same_arm_twice_is_noted() -> None:
+    plan = check(MINIMAL.replace("75", "25"))
+    (note,) = plan.notes
+    assert (note.where, note.key) == ("plan.toml:2", "candidate")
+    assert "A/A" in note.message
+
+
+def test_the_nearest_key_is_named() -> None:
+    (found,) = problems("qestion = 'x'\n" + MINIMAL)
+    assert found.hint == "did you mean question?"
+    assert found.line() == "plan.toml:1: qestion: unknown key (did you mean question?)"
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "message"),
+    [
+        (b"a = 1\na = 2\n", 2, "is not TOML: Cannot overwrite a value"),
+        (b"[t]\na = 1\n[t]\n", 3, "is not TOML: Cannot declare"),
+        (b"a = \n", 1, "is not TOML"),
+        (b"a = 1\n\n[", 3, "is not TOML"),
+        (b"ok = 1\nb = '\xff'\n", 2, "is not UTF-8"),
+    ],
+)
+def test_text_that_is_no_toml(tmp_path: Path, data: bytes, line: int, message: str) -> None:
+    path = tmp_path / "p.toml"
+    path.write_bytes(data)
+    with pytest.raises(PlanError) as caught:
+        load_plan(path)
+    (found,) = caught.value.problems
+    assert found.where == f"{path}:{line}"
+    assert message in found.message
+
+
+@pytest.mark.parametrize("text", ["a = " + "9" * 5000, "a = " + "[" * 3000 + "]" * 3000, ""])
+def test_hostile_text(text: str) -> None:
+    assert problems(text)
+
+
+def test_files_that_cant_be_read(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent.toml", tmp_path, Path("nul\0byte.toml")):
+        with pytest.raises(PlanError, match="1 problem"):
+            load_plan(path)
+    link = tmp_path / "link.toml"
+    real = tmp_path / "real.toml"
+    real.write_text(MINIMAL)
+    link.symlink_to(real)
+    assert load_plan(link).id == "real"
+
+
+def test_a_file_name_that_is_no_id(tmp_path: Path) -> None:
+    path = tmp_path / "My Plan.toml"
+    path.write_text(MINIMAL)
+    with pytest.raises(PlanError) as caught:
+        load_plan(path)
+    assert [one.key for one in caught.value.problems] == ["id"]
+    path.write_text('id = "mine"\n' + MINIMAL)
+    assert load_plan(path).id == "mine"
+
+
+CHAT = '{"messages": [{"role": "user", "content": "hi"}], "max_tokens": 5}\n'
+FILE_PLAN = ARMS + '[workloads.chats]\nrequests = "chats.jsonl"\nconcurrency = [1, 2]\n'
+
+
+def test_a_requests_file(tmp_path: Path) -> None:
+    (tmp_path / "chats.jsonl").write_text(CHAT * 2)
+    plan = check(FILE_PLAN, tmp_path)
+    source = plan.workloads[0].source
+    # The digest is that of sha256sum over the two lines.
+    assert source == RequestsFile(
+        sha256="b657e9fb84a47f15d5b97908e326efdcfb1f5872b365d529c10c78510cd368fd", count=2
+    )
+    assert plan.workloads[0].endpoint is Endpoint.CHAT
+    assert not plan.workloads[0].token_ids
+    assert (plan.workloads[0].phases.warmup, plan.workloads[0].phases.prime) == (2, 0)
+    assert plan.files == {name: (tmp_path / "chats.jsonl").resolve() for name in ("chats-c1", "chats-c2")}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("\n", "blank line"),
+        ("not json\n", "not JSON"),
+        ("[]\n", "not a JSON object"),
+        ("{}\n", "neither messages nor prompt"),
+        ('{"prompt": "a", "prompt": "b"}\n', "duplicate key"),
+        ('{"prompt": "a", "temperature": NaN}\n', "not JSON"),
+        ('{"prompt": "a", "messages": []}\n', "both"),
+        ('{"messages": []}\n', "at least one message"),
+        ('{"messages": [{"content": "x"}]}\n', "no role"),
+        ('{"prompt": ""}\n', "prompt is empty"),
+        ('{"prompt": [1, true]}\n', "neither text nor a list"),
+        ('{"messages": [{"role": "user", "content": "x"}], "max_tokens": 0}\n', "max_tokens"),
+        ('{"messages": [{"role": "user", "content": "x"}], "stream": false}\n', "stream"),
+        ('{"messages": [{"role": "user", "content": "x"}], "n": 2}\n', "n is not 1"),
+        ('{"prompt": "a"}\n', "is for completions, the first line for chat"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "chats.jsonl").write_text(CHAT + line + CHAT)
+    (found,) = problems(FILE_PLAN, tmp_path)
+    assert (found.where, found.key) == ("chats.jsonl:2", "workloads.chats.requests")
+    assert message in found.message
+
+
+def test_an_empty_requests_file(tmp_path: Path) -> None:
+    (tmp_path / "chats.jsonl").write_text("")
+    (found,) = problems(FILE_PLAN, tmp_path)
+    assert (found.where, found.message) == ("plan.toml:4", "'chats.jsonl' is empty")
+
+
+def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "chats.jsonl").write_text("{}\n" * 50)
+    found = problems(FILE_PLAN, tmp_path)
+    assert len(found) == 21
+    assert "30 more faulty lines" in found[0].message + found[-1].message
+
+
+def test_equality_needs_token_ids() -> None:
+    text = MINIMAL + "token_ids = false\n[gates]\nequality = 'all matched'\n"
+    (found,) = problems(text)
+    assert (found.key, found.where) == ("gates.equality", "plan.toml:7")
+    assert "w" in found.message
+
+
+def test_a_counter_gate() -> None:
+    plan = check(MINIMAL + '[gates.row-pressure]\ncounter = "host_row_pressure"\narms = ["B"]\nat_most = 0\n')
+    gate = plan.gates[-1]
+    assert (gate.name, gate.kind, gate.counter) == ("row-pressure", GateKind.COUNTER, Counter.ROW_PRESSURE)
+    assert (gate.arms, gate.workloads, gate.phases) == (("B",), None, (Phase.PRIME, Phase.MEASURED))
+    assert (gate.at_most, gate.at_least) == (0, None)
+
+
+def test_an_equality_rate_and_a_failure_rate() -> None:
+    plan = check(
+        MINIMAL + "[gates]\nfailures = 'at most 1%'\nequality = { workloads = ['w'], at_most = '2%' }\n"
+    )
+    shares = {gate.kind: gate.at_most_share for gate in plan.gates}
+    assert math.isclose(shares[GateKind.FAILURES], 0.01)
+    assert math.isclose(shares[GateKind.EQUALITY], 0.02)
+
+
+def test_all_problems_at_once() -> None:
+    text = """
+levle = "quick"
+baseline = { engine = "reference", options = { host_row_percent = 0 } }
+candidate = { engine = "reference", options = { host_row_percent = 75 } }
+design = { order = ["AB", "AA", "BA"], alpha = nan }
+[workloads.w]
+conversations = { count = 2, input_tokens = 10, output_tokens = 1, replay = "reverse" }
+phases = { prime = 3 }
+must = { ttft = "no worse", tftt = "better" }
+[gates]
+failures = "some"
+"""
+    assert [(one.where.partition(":")[2], one.key) for one in problems(text)] == [
+        ("2", "levle"),
+        ("3", "baseline.options.host_row_percent"),
+        ("5", "design.alpha"),
+        ("5", "design.order.1"),
+        ("8", "workloads.w.phases.prime"),
+        ("9", "workloads.w.must.tftt"),
+        ("9", "workloads.w.must.ttft"),
+        ("11", "gates.failures"),
+    ]
