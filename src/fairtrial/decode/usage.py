@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from fairtrial.decode.values import count_of, object_at
 from fairtrial.schema.requests import Usage
-from fairtrial.schema.vocab import HitSource
+from fairtrial.schema.vocab import Counter, HitSource
 
+_CACHED = Counter.CACHED_TOKENS.value
+"""Servers use the same word."""
 _TIERS = (HitSource.DEVICE, HitSource.HOST, HitSource.MIXED)
 """Their values are also the keys of a split by source."""
 
@@ -24,11 +26,6 @@ class UsageReader:
         self._sources: Mapping[str, object] | None = None
         self._timings: Mapping[str, object] | None = None
         self._native: Mapping[str, object] | None = None
-
-    @property
-    def seen(self) -> bool:
-        """Whether the server sent a usage at all."""
-        return self._usage is not None or self._native is not None
 
     def feed(self, chunk: Mapping[str, object]) -> None:
         """Take what one chunk says.
@@ -78,8 +75,8 @@ def _details(usage: Mapping[str, object] | None) -> Mapping[str, object]:
 
 
 def _cached(usage: Mapping[str, object]) -> int | None:
-    cached = count_of(_details(usage).get("cached_tokens"))
-    return count_of(usage.get("cached_tokens")) if cached is None else cached
+    cached = count_of(_details(usage).get(_CACHED))
+    return count_of(usage.get(_CACHED)) if cached is None else cached
 
 
 def _sources_in(
