@@ -38,7 +38,9 @@ def parse(argv: list[str]) -> EngineOptions:
     Raises:
         UsageError: An option is unknown, malformed or out of range.
     """
-    parser = _Parser(prog="fairtrial engine serve", description="Serve the reference engine.", allow_abbrev=False)
+    parser = _Parser(
+        prog="fairtrial engine serve", description="Serve the reference engine.", allow_abbrev=False
+    )
     for option in fields(EngineOptions):
         _add(parser, option)
     return EngineOptions(**vars(parser.parse_args(argv)))
