@@ -219,7 +219,7 @@ def again(judgment: Judgment) -> Section:
     text = (
         "Everything here is computed from the frozen plan, the journal and the sealed files, and from "
         f"nothing else: {words.count(measured, 'measured request')} derived again from the captured bytes. "
-        "Run `fairtrial judge DIR` on the trial's directory and compare: the same evidence gives the same "
+        "Run fairtrial judge on the trial's directory and compare: the same evidence gives the same "
         "judgment, byte for byte."
     )
     rows = (
