@@ -124,7 +124,7 @@ class Driver:
                         (heard["started_ns"], heard["ended_ns"]), None, stopped=stopping is not None
                     )
                 if heard is not None:
-                    on_progress(heard["done"], heard["failed"])
+                    on_progress(heard["done"], heard["errors"])
                 if stopping is None and should_abort():
                     stopping = monotonic() + STOP_GRACE_S
                     self._worker.tell(b'{"stop":true}')

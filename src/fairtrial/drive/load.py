@@ -1,6 +1,7 @@
 """Serial and closed-loop load: so many slots walk the cases in order, each case exactly once."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from time import monotonic_ns
@@ -14,6 +15,9 @@ T = TypeVar("T")
 
 ReadRequest = Callable[[Item], bytes]
 OnEnd = Callable[[Item, Exchange], None]
+
+MAX_BACKLOG = 512
+"""Requests that are over and not yet handed over; beyond it memory matters more than promptness."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,11 @@ class Load:
     order: LoadOrder
     read_request: ReadRequest
     on_end: OnEnd
-    """Called once for every attempted request, when it is over."""
+    """Called once for every attempted request, soon after it is over."""
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _in_flight: set[Connection] = field(default_factory=set)
+    _over: deque[tuple[Item, Exchange]] = field(default_factory=deque)
+    _more: asyncio.Event = field(default_factory=asyncio.Event)
 
     def stop(self) -> None:
         """End all traffic now; what is in flight is kept as interrupted, the rest not attempted."""
@@ -65,11 +71,35 @@ class Load:
         started = monotonic_ns()
         try:
             async with asyncio.TaskGroup() as group:
-                for connection in connections:
-                    group.create_task(self._slot(dialer, connection, items))
+                keeper = group.create_task(self._keep())
+                slots_done = [
+                    group.create_task(self._slot(dialer, connection, items)) for connection in connections
+                ]
+                await asyncio.gather(*slots_done)
+                keeper.cancel()
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
-        return LoadSpan(started, monotonic_ns())
+        ended = monotonic_ns()
+        self._keep_down_to(0)
+        return LoadSpan(started, ended)
+
+    async def _keep(self) -> None:
+        """Hand over what is over, one request a turn of the loop, so that no arrival waits for a burst."""
+        while True:
+            await self._more.wait()
+            self._more.clear()
+            while self._over:
+                self.on_end(*self._over.popleft())
+                await asyncio.sleep(0)
+
+    def _ended(self, item: Item, exchange: Exchange) -> None:
+        self._over.append((item, exchange))
+        self._more.set()
+        self._keep_down_to(MAX_BACKLOG)
+
+    def _keep_down_to(self, backlog: int) -> None:
+        while len(self._over) > backlog:
+            self.on_end(*self._over.popleft())
 
     async def _preconnected(self, dialer: Dialer) -> Connection | None:
         """A connection if one can be had; if not, the slot's first request will say why."""
@@ -89,7 +119,7 @@ class Load:
                 except ConnectError as error:
                     connection = None
                     exchange = Exchange(error.connection, done_ns=monotonic_ns(), error=error.error)
-                self.on_end(item, exchange)
+                self._ended(item, exchange)
         except StoppedError:
             pass
         finally:

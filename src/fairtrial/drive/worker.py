@@ -2,7 +2,7 @@
 
 It reads one JSON message a line on stdin and answers on stdout, one JSON message a line:
 
-- ``{"order": {...}, "token": "..." | null}`` starts a phase; it answers ``{"done": n, "failed": n}``
+- ``{"order": {...}, "token": "..." | null}`` starts a phase; it answers ``{"done": n, "errors": n}``
   at most ten times a second, then ``{"started_ns": n, "ended_ns": n}`` or ``{"error": "..."}``;
 - ``{"stop": true}`` ends the phase in progress at once, what was captured is kept.
 
@@ -10,6 +10,7 @@ When stdin ends its parent is gone, and so is it, even in the middle of traffic.
 """
 
 import asyncio
+import contextlib
 import gc
 import os
 import queue
@@ -30,6 +31,8 @@ from fairtrial.drive.order import Item, LoadOrder
 from fairtrial.schema.errors import FairtrialError
 
 PROGRESS_INTERVAL_S = 0.1
+PRIORITY = -10
+"""Nice value asked for; without the right to it the worker runs as it was started."""
 SPARE_DESCRIPTORS = 64
 """Open files a worker needs besides its connections."""
 
@@ -129,7 +132,7 @@ class _Counts:
             await asyncio.sleep(PROGRESS_INTERVAL_S)
             if self._done != said:
                 said = self._done
-                _say({"done": self._done, "failed": self._failed})
+                _say({"done": self._done, "errors": self._failed})
 
 
 def _say(message: dict[str, object]) -> None:
@@ -148,6 +151,9 @@ def main() -> None:
     """Run a worker on this process's stdin and stdout."""
     # The driver decides when traffic ends; a Ctrl-C meant for it must not tear captures apart.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Where it may, it goes first: a client that waits for a processor stamps late.
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     Worker().run()
 
 

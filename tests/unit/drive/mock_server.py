@@ -143,6 +143,23 @@ class MockServer:
         await writer.drain()
         return "close"
 
+    async def do_said(self, seen, writer):
+        """Says that it will close, and does so a while later."""
+        body = b"".join(sse(event) for event in [*events(), b"[DONE]"])
+        head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        return "close"
+
+    async def do_unsized(self, seen, writer):
+        """A body without a length: the close is its end."""
+        writer.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        for event in [*events(), b"[DONE]"]:
+            writer.write(sse(event))
+        await writer.drain()
+        return "close"
+
     async def do_reset(self, seen, writer):
         await self._stream(seen, writer, 2)
         await asyncio.sleep(0.02)

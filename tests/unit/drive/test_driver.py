@@ -74,10 +74,11 @@ def test_one_connection_carries_all_requests_of_a_slot(server, make_job, run):
     assert server.connections == 1
 
 
-def test_a_connection_closed_between_requests_is_replaced(server, make_job, run):
-    result, _ = run(make_job(server.url("one"), measured=4))
+@pytest.mark.parametrize(("manners", "end"), [("said", "complete"), ("unsized", "closed")])
+def test_a_connection_that_the_server_gives_up_is_not_used_again(server, make_job, run, manners, end):
+    result, _ = run(make_job(server.url(manners), measured=4))
     assert (result.attempted, result.failed) == (4, 0)
-    assert [capture.connection for capture in captures(result)] == [0, 1, 2, 3]
+    assert [(c.connection, c.end, c.error) for c in captures(result)] == [(i, end, None) for i in range(4)]
     assert len(server.seen) == 4
 
 
