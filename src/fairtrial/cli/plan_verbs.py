@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from fairtrial.cli.output import console, put, put_json, say
-from fairtrial.cli.planning import checked_plan, duration, estimate_json
+from fairtrial.cli.planning import checked_plan, duration, estimate_json, short_duration
 from fairtrial.plan.check import load_plan
 from fairtrial.plan.estimate import estimate
 from fairtrial.plan.expand import expanded_toml
@@ -72,12 +72,12 @@ def show(
     table = Table(title=f"{frozen.id}: {len(guess.windows)} windows", title_justify="left")
     for name in (
         "window",
-        "repetition",
+        "rep",
         "arm",
         "launches",
         *(phase.value for phase in Phase),
         "time",
-        "baseline down",
+        "down",
     ):
         table.add_column(name, justify="left" if name in ("window", "arm") else "right")
     for window in guess.windows:
@@ -88,8 +88,8 @@ def show(
             window.arm,
             str(window.launches),
             *counts,
-            duration(window.seconds),
-            duration(window.baseline_down_seconds),
+            short_duration(window.seconds),
+            short_duration(window.baseline_down_seconds),
         )
     console().print(table)
     put(

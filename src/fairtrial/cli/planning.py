@@ -56,12 +56,17 @@ def announce(plan: FrozenPlan, *, quiet: bool) -> None:
 
 
 def duration(seconds: float | None) -> str:
-    """A duration for people."""
+    """A duration for people, in a sentence."""
+    return "an unknown time" if seconds is None else f"about {short_duration(seconds)}"
+
+
+def short_duration(seconds: float | None) -> str:
+    """A duration for people, in a table."""
     if seconds is None:
-        return "an unknown time"
+        return "?"
     if seconds < 90:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 5_400 else f"about {seconds / 3600:.1f} h"
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
 
 
 def estimate_json(guess: Estimate) -> dict[str, object]:
