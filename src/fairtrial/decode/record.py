@@ -179,13 +179,13 @@ def _first_visible(events: tuple[TokenEvent, ...]) -> int | None:
 
 def _outcome(capture: Capture, response: Response) -> tuple[Outcome, ErrorClass | None]:
     """The outcome and, unless it is ok, the class a person would act on."""
-    if capture.end == Outcome.NOT_SENT or capture.sent_ns is None:
+    if capture.end == Outcome.NOT_SENT.value or capture.sent_ns is None:
         return Outcome.NOT_SENT, capture.error or ErrorClass.INTERRUPTED
     if response.status is not None and response.status // 100 != 2:
         return Outcome.HTTP_ERROR, class_of(response.status)
     outcome = outcome_of(response.answer, broken=response.broken)
     if outcome not in {Outcome.SERVER_ERROR, Outcome.ABORTED}:
-        if capture.end == Outcome.TIMED_OUT:
+        if capture.end == Outcome.TIMED_OUT.value:
             return Outcome.TIMED_OUT, capture.error or ErrorClass.RESPONSE_TIMED_OUT
         if response.malformed is not None:
             # No finish reason redeems bytes that aren't what they claim to be.

@@ -4,10 +4,11 @@ import zlib
 import orjson
 import pytest
 
-from fairtrial.decode.record import decode_response
+from fairtrial.decode.measures import hit_source
+from fairtrial.decode.record import decode_capture, decode_response
 from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.requests import Usage
-from fairtrial.schema.vocab import ErrorClass, Outcome, StreamFlag
+from fairtrial.schema.vocab import ErrorClass, HitSource, Outcome, StreamFlag
 
 MS = 1_000_000
 
@@ -161,6 +162,14 @@ def test_cached_tokens_from_timings_and_a_split_beside_the_usage(decode, stream)
     assert decode([(1, stream(A, STOP, timings, DONE))]).usage.cached_tokens == 5
     split = orjson.dumps({"choices": [], "sglext": {"cached_tokens_details": {"device": 1, "host": 2}}})
     assert decode([(1, stream(A, STOP, split, DONE))]).usage.cached_host_tokens == 2
+
+
+def test_tokens_restored_from_both_tiers_together(decode, stream):
+    # As the reference engine states them: the whole count under the tier that held it, 0 elsewhere.
+    details = {"cached_tokens": 496, "cached_tokens_by_source": {"device": 0, "host": 0, "mixed": 496}}
+    record = decode([(1, stream(A, STOP, usage_chunk(512, 1, prompt_tokens_details=details), DONE))])
+    assert record.usage.cached_mixed_tokens == record.usage.cached_tokens == 496
+    assert hit_source(record) is HitSource.MIXED
 
 
 def test_the_last_usage_wins_and_null_is_none(decode, stream):
@@ -352,8 +361,6 @@ def test_zero_tokens_are_empty(decode, stream):
 
 
 def test_bytes_that_are_not_the_captures_are_an_error(capture, stream):
-    from fairtrial.decode.record import decode_capture
-
     made, response = capture([(1, stream(A, STOP))])
     for wrong in (response[:-1], response + b"x", b""):
         with pytest.raises(EvidenceError, match="response bytes"):
