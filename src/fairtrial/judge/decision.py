@@ -54,7 +54,7 @@ def decide(basis: Basis) -> Decision:
 
 def _harms(basis: Basis) -> tuple[str, ...]:
     gates = (
-        f"gate {gate.name} failed: {gate.reason}"
+        f"gate {gate.name!r} failed: {gate.reason}"
         for gate in basis.gates
         if gate.outcome is GateOutcome.FAILED
     )
@@ -76,7 +76,7 @@ def _gaps(basis: Basis) -> tuple[str, ...]:
         lost = coverage.formal_planned - coverage.formal_attempted
         found.append(f"{lost} of {coverage.formal_planned} planned requests have no proven record")
     found.extend(
-        f"gate {gate.name} is {gate.outcome.value}: {gate.reason}"
+        f"gate {gate.name!r} is {gate.outcome.value}: {gate.reason}"
         for gate in basis.gates
         if gate.outcome in {GateOutcome.MISSING, GateOutcome.NOT_RUN}
     )
@@ -85,7 +85,9 @@ def _gaps(basis: Basis) -> tuple[str, ...]:
 
 def _doubts(basis: Basis) -> tuple[str, ...]:
     found = [
-        f"gate {gate.name} is held: {gate.reason}" for gate in basis.gates if gate.outcome is GateOutcome.HELD
+        f"gate {gate.name!r} is held: {gate.reason}"
+        for gate in basis.gates
+        if gate.outcome is GateOutcome.HELD
     ]
     demanding = [result for result in basis.requirements if result.role in _DEMANDING]
     if not demanding:

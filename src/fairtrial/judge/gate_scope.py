@@ -7,6 +7,9 @@ from fairtrial.schema.judgment import CellEquality, CounterDelta
 from fairtrial.schema.plan import FrozenGate
 from fairtrial.schema.vocab import GateOutcome
 
+EVERYWHERE = "all workloads, all arms"
+"""The scope of a gate that names neither."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -51,6 +54,8 @@ class GateView:
 
     def where(self) -> str:
         """The scope in words."""
+        if self.gate.workloads is None and self.gate.arms is None:
+            return EVERYWHERE
         workloads = "all workloads" if self.gate.workloads is None else ", ".join(self.gate.workloads)
         arms = "all arms" if self.gate.arms is None else "arm " + ", ".join(self.gate.arms)
         return f"{workloads}, {arms}"

@@ -52,15 +52,19 @@ def demand(gate: FrozenGate) -> str:
         case GateKind.RESTORATION:
             return "every window restored the state that it found"
         case GateKind.FAILURES:
-            return f"at most {share:.3%} of the expected requests of a cell fail"
+            return f"{_at_most(share)} of the expected requests of a cell fails"
         case GateKind.COMPLETENESS:
             return "every declared request has a proven record"
         case GateKind.IDENTITY:
             return "every launch of an arm is the same configuration, proven at readiness"
         case GateKind.EQUALITY:
-            return f"work is equal, and at most {share:.3%} of the outputs of a cell differ"
+            return f"work is equal, and {_at_most(share)} of the outputs of a cell differs"
         case GateKind.COUNTER:
             return counter_demand(gate)
+
+
+def _at_most(share: float) -> str:
+    return f"at most {100 * share:g}%" if share else "none"
 
 
 def _failures(view: GateView) -> Found:

@@ -1,8 +1,9 @@
 """The decision and the gates: what to read first. Pure."""
 
+from fairtrial.judge.gate_scope import EVERYWHERE
 from fairtrial.report import words
 from fairtrial.schema.document import Callout, Paragraph, Section, Span, Table
-from fairtrial.schema.judgment import Judgment, RequirementResult
+from fairtrial.schema.judgment import GateResult, Judgment, RequirementResult
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import Direction, GateOutcome, Verdict
@@ -21,7 +22,7 @@ def decision(plan: FrozenPlan, judgment: Judgment) -> Section:
     authorised = "authorised by a person" if judgment.decision.promotion_authorized else "not authorised"
     promoted = "promoted" if judgment.decision.promoted else "not promoted"
     lines = (
-        *judgment.decision.reasons,
+        *map(words.sentence, judgment.decision.reasons),
         f"Next: {judgment.decision.next_step}",
         f"Promotion: {authorised}, {promoted}. Only a person's signed act authorises it.",
     )
@@ -52,7 +53,7 @@ def _requirements(judgment: Judgment) -> Table:
         columns=("workload", "arm", "demand", "observed by repetition", "verdict"),
         numeric=(False, False, False, False, False),
         rows=rows,
-        note=f"Observed: paired effect, the change case by case. {'; '.join(reasons)}.".replace("..", "."),
+        note=" ".join(["Observed: paired effect, the change case by case.", *map(words.sentence, reasons)]),
     )
 
 
@@ -85,6 +86,10 @@ def _level(plan: FrozenPlan, judgment: Judgment) -> tuple[Paragraph, ...]:
     return (Paragraph(text=text, tone="warn"), Paragraph(text=order))
 
 
+def _scope(gate: GateResult) -> str:
+    return "" if gate.where == EVERYWHERE else f" ({gate.where})"
+
+
 def gates(judgment: Judgment) -> Section:
     """Every declared gate."""
     if not judgment.gates:
@@ -95,7 +100,7 @@ def gates(judgment: Judgment) -> Section:
             gate.name,
             words.gate(gate.outcome),
             gate.demand,
-            f"{gate.observed} of {gate.population} ({gate.where})",
+            f"{gate.observed} of {gate.population}{_scope(gate)}",
             gate.reason,
         )
         for gate in judgment.gates

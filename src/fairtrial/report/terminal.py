@@ -1,7 +1,7 @@
 """The report in a terminal: readable at 80 columns, without colours, and through a pipe."""
 
 from rich import box
-from rich.console import Console, Group
+from rich.console import Console, Group, JustifyMethod
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table as Grid
@@ -15,6 +15,8 @@ _STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "warn": "yellow", "pl
 _BORDERS: dict[Tone, str] = {"good": "green", "bad": "red", "warn": "yellow", "plain": "blue"}
 _GROUPS = ("cyan", "magenta", "yellow", "green")
 _BRIEF_SECTIONS = 2
+_FOLDED_FROM = 40
+_GAP = 3
 
 
 def render_terminal(report: Report, console: Console, *, brief: bool = False) -> None:
@@ -56,18 +58,20 @@ def _callout(callout: Callout, console: Console) -> None:
 def _table(table: Table, console: Console) -> None:
     console.print()
     console.print(Text(visible(table.caption), style="bold"))
-    if _least_width(table) <= console.width:
-        console.print(_grid(table))
-    else:
+    widths = _widths(table, console.width)
+    if widths is None:
         _stacked(table, console)
+    else:
+        console.print(_grid(table, widths))
     if table.note:
         console.print(Padding(Text(visible(table.note), style="dim"), (0, 0, 0, 1)))
 
 
-def _grid(table: Table) -> Grid:
+def _grid(table: Table, widths: list[int]) -> Grid:
     grid = Grid(box=box.ASCII2, show_edge=False, pad_edge=False, padding=(0, 1), header_style="bold")
-    for name, numeric in zip(table.columns, table.numeric, strict=True):
-        grid.add_column(Text(visible(name)), justify="right" if numeric else "left", overflow="fold")
+    for name, numeric, width in zip(table.columns, table.numeric, widths, strict=True):
+        justify: JustifyMethod = "right" if numeric else "left"
+        grid.add_column(Text(visible(name)), justify=justify, overflow="fold", width=width)
     for row in table.rows:
         grid.add_row(*(_cell(span) for span in row))
     return grid
@@ -83,15 +87,28 @@ def _stacked(table: Table, console: Console) -> None:
             console.print(Text.assemble((f"{name:>{widest}}  ", "dim"), _cell(span)))
 
 
-def _least_width(table: Table) -> int:
-    """The width at which numbers stay whole and words break only between words."""
-    least = 0
-    for place, name in enumerate(table.columns):
-        texts = [visible(row[place].text) for row in table.rows]
-        parts = texts if table.numeric[place] else [word for text in texts for word in text.split()]
-        longest_word = max((len(word) for word in visible(name).split()), default=1)
-        least += max([longest_word, *map(len, parts)]) + 3
-    return least - 3
+def _widths(table: Table, width: int) -> list[int] | None:
+    """Column widths at which numbers stay whole and text breaks only between words; None if too wide."""
+    places = range(len(table.columns))
+    least, whole = [_least(table, place) for place in places], [_whole(table, place) for place in places]
+    spare = width - sum(least) - _GAP * (len(least) - 1)
+    if spare < 0:
+        return None
+    wanted = [max(0, full - low) for full, low in zip(whole, least, strict=True)]
+    share = min(1.0, spare / max(1, sum(wanted)))
+    return [low + int(want * share) for low, want in zip(least, wanted, strict=True)]
+
+
+def _least(table: Table, place: int) -> int:
+    texts = [visible(row[place].text) for row in table.rows]
+    parts = texts if table.numeric[place] else [word for text in texts for word in text.split()]
+    longest = max([*map(len, visible(table.columns[place]).split()), *map(len, parts)], default=1)
+    # A digest is longer than a narrow terminal is wide: it may be folded.
+    return min(longest, _FOLDED_FROM)
+
+
+def _whole(table: Table, place: int) -> int:
+    return max([len(visible(table.columns[place])), *(len(visible(row[place].text)) for row in table.rows)])
 
 
 def _cell(span: Span) -> Text:

@@ -96,8 +96,19 @@ def percent(value: Value) -> Span:
     return Span(text=ABSENT if value.value is None else signed(value.value))
 
 
-def change(percent_change: Value, metric: Metric) -> Span:
-    """A signed change of the candidate with a word, e.g. ``-95.6% (faster)``."""
+def sentence(text: str) -> str:
+    """The text with a capital first letter and one full stop."""
+    return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."
+
+
+def change(percent_change: Value, metric: Metric, spread: Value | None = None) -> Span:
+    """A signed change of the candidate with a word, e.g. ``-95.6% (faster)``.
+
+    Args:
+        percent_change: The change in percent of the baseline.
+        metric: What changed; it knows which way is better.
+        spread: How far the baseline's own values differ; a change inside it gets no colour.
+    """
     if percent_change.value is None:
         return Span(text=ABSENT)
     value = percent_change.value
@@ -105,7 +116,10 @@ def change(percent_change: Value, metric: Metric) -> Span:
         return Span(text=f"{signed(value)} (same)")
     lower_is_better = METRICS[metric].direction is Direction.LOWER
     better = (value < 0) is lower_is_better
-    return Span(text=f"{signed(value)} ({_word(metric, better=better)})", tone="good" if better else "bad")
+    text = f"{signed(value)} ({_word(metric, better=better)})"
+    if spread is not None and spread.value is not None and abs(value) <= spread.value:
+        return Span(text=text)
+    return Span(text=text, tone="good" if better else "bad")
 
 
 def _word(metric: Metric, *, better: bool) -> str:

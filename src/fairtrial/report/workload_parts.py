@@ -1,6 +1,6 @@
 """One workload: numbers by repetition, how far to trust them, hits and misses apart, every request. Pure."""
 
-from fairtrial.judge.normal import baseline_of, candidates_of
+from fairtrial.judge.normal import Place, baseline_of, candidates_of
 from fairtrial.judge.values import Values, chart_metric
 from fairtrial.report import words
 from fairtrial.schema.document import DotChart, Dots, Paragraph, Section, Span, Table
@@ -25,7 +25,7 @@ def section(plan: FrozenPlan, workload: FrozenWorkload, judgment: Judgment, valu
             chosen = [entry for entry in mine if (entry.metric, entry.statistic) == (metric, statistic)]
             blocks.append(_numbers(plan, chosen, judgment))
         blocks.append(_trust(workload, candidate, mine, judgment))
-    blocks.extend(_chart(plan, workload, values))
+    blocks.extend(_chart(plan, workload, judgment, values))
     blocks.extend(_mixture(workload, judgment))
     blocks.extend(_unusable(workload, judgment))
     return Section(title=f"Workload {workload.name}", blocks=tuple(blocks))
@@ -67,7 +67,9 @@ def _numbers(plan: FrozenPlan, entries: list[Comparison], judgment: Judgment) ->
     middle = statistic.value if METRICS[metric].per_request else "value"
     rows = []
     for entry in entries:
-        change = words.change(words.change_of(entry.baseline, entry.candidate_value), metric)
+        change = words.change(
+            words.change_of(entry.baseline, entry.candidate_value), metric, entry.within_baseline_spread
+        )
         rows.append(
             words.spans(
                 str(entry.repetition),
@@ -173,9 +175,10 @@ def _equal(found: EqualityCount | None) -> Span:
     return Span(text=f"{found.matched}/{total} match", tone="good")
 
 
-def _chart(plan: FrozenPlan, workload: FrozenWorkload, values: Values) -> tuple[DotChart, ...]:
+def _chart(
+    plan: FrozenPlan, workload: FrozenWorkload, judgment: Judgment, values: Values
+) -> tuple[DotChart, ...]:
     metric = chart_metric(workload)
-    medians: dict[tuple[int, str], float | None] = {}
     rows = []
     for repetition, order in enumerate(plan.design.order, start=1):
         for arm in sorted(order):
@@ -184,14 +187,24 @@ def _chart(plan: FrozenPlan, workload: FrozenWorkload, values: Values) -> tuple[
                 for value, _ in values.get((workload.name, repetition, arm), ())
                 if value > 0
             )
-            ordered = sorted(found)
-            middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2 if ordered else None
-            medians[repetition, arm] = middle
+            middle = _median(judgment, Place(workload.name, repetition, arm), metric)
             rows.append(Dots(label=f"rep {repetition} {arm}", group=arm, values=found, median=middle))
     if not any(row.values for row in rows):
         return ()
     title = f"{METRICS[metric].title} of every measured request, {workload.name}"
     return (DotChart(caption=title, unit=words.unit(metric), rows=tuple(rows)),)
+
+
+def _median(judgment: Judgment, place: Place, metric: Metric) -> float | None:
+    """The judged median in the shown unit: failures rank worst in it, unlike in the dots."""
+    for population in judgment.populations:
+        if (population.workload, population.repetition, population.arm) != place:
+            continue
+        if population.phase is Phase.MEASURED:
+            found = (entry.median.value for entry in population.metrics if entry.metric is metric)
+            value = next(found, None)
+            return None if value is None else words.in_unit(value, metric)
+    return None
 
 
 def _mixture(workload: FrozenWorkload, judgment: Judgment) -> tuple[Table, ...]:
