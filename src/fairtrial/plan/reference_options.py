@@ -9,6 +9,7 @@ from fairtrial.schema.plan import PublicValue
 
 MAX_MODEL_LEN = 8_192
 """Longest prompt plus output in tokens that the engine serves."""
+_MAX_POOL_BYTES = 64 * 2**30
 _KNOWN = (
     "host_row_percent",
     "host_pool_bytes",
@@ -36,6 +37,8 @@ def reference_options(options: Table | None, recipe: Table) -> dict[str, PublicV
     shape = _shape(table)
     percent = table.integer("host_row_percent", DEFAULT_ROW_PERCENT, 1, 99)
     pool = table.size("host_pool_bytes", shape.default_pool_bytes, low=1)
+    if pool > _MAX_POOL_BYTES:
+        table.wrong("host_pool_bytes", "is above 64 GiB, the largest pool of the reference engine")
     found: dict[str, PublicValue] = {
         "host_row_percent": percent,
         "host_pool_bytes": pool,

@@ -294,6 +294,11 @@ RECIPES = [
         "options.host_pool_bytes",
         "no row",
     ),
+    (
+        "{ engine = 'reference', options = { host_pool_bytes = '65 GiB' } }",
+        "options.host_pool_bytes",
+        "above 64 GiB",
+    ),
     ("{ engine = 'reference', options = { model = 'large' } }", "options.model", "no model"),
     ("{ engine = 'reference', options = { snapshot = 'page-boundary-0' } }", "options.snapshot", "no policy"),
     (
@@ -321,7 +326,7 @@ RECIPES = [
 
 @pytest.mark.parametrize(("recipe", "key", "message"), RECIPES, ids=[recipe for recipe, _, _ in RECIPES])
 def test_faults_of_recipes(recipe: str, key: str, message: str) -> None:
-    baseline, candidate = ARMS.splitlines()
+    baseline, _ = ARMS.splitlines()
     found = problems(f"{baseline}\ncandidate = {recipe}\n{WORKLOAD}")
     assert [(one.where, one.key) for one in found] == [("plan.toml:2", f"candidate.{key}".rstrip("."))]
     assert message in found[0].message

@@ -1,0 +1,227 @@
+"""Plans: no text crashes the reader, and no fault hides another."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairtrial.plan.check import check_plan
+from fairtrial.plan.expand import expanded_toml
+from fairtrial.plan.freeze import freeze
+from fairtrial.plan.toml_lines import key_lines
+from fairtrial.plan.units import (
+    duration_ns,
+    percent_share,
+    size_bytes,
+    write_duration,
+    write_percent,
+    write_size,
+)
+from fairtrial.schema.errors import PlanError, Problem
+from fairtrial.schema.vocab import Counter, GateKind, Metric
+
+SHOWN = "plan.toml"
+LINES = {
+    "level": 'level = "standard"',
+    "question": 'question = "why"',
+    "baseline": 'baseline = { engine = "reference", options = { host_row_percent = 25 } }',
+    "candidate": 'candidate = { engine = "reference", options = { host_row_percent = 75 } }',
+    "order": 'design.order = ["AB", "BA", "AB"]',
+    "alpha": "design.alpha = 0.05",
+    "conversations": "workloads.w.conversations = { count = 9, input_tokens = 64, output_tokens = 2 }",
+    "phases": "workloads.w.phases = { warmup = 1 }",
+    "must": 'workloads.w.must = { ttft = "better" }',
+    "show": 'workloads.w.show = ["e2e"]',
+    "failures": 'gates.failures = "none"',
+    "counter": 'gates.c = { counter = "misses", at_most = 1 }',
+    "cooldown": 'limits.cooldown = "1 s"',
+}
+# Faults that don't depend on each other: line to replace, its faulty form, key of the one problem.
+FAULTS = {
+    "level": ('level = "fromal"', "level"),
+    "question": ("question = false", "question"),
+    "baseline": (
+        'baseline = { engine = "reference", options = { host_row_percent = 100 } }',
+        "baseline.options.host_row_percent",
+    ),
+    "candidate": (
+        'candidate = { engine = "reference", options = { host_row_percnt = 75 } }',
+        "candidate.options.host_row_percnt",
+    ),
+    "order": ('design.order = ["AB", "BA", "AC"]', "design.order.2"),
+    "alpha": ("design.alpha = inf", "design.alpha"),
+    "conversations": (
+        "workloads.w.conversations = { count = true, input_tokens = 64, output_tokens = 2 }",
+        "workloads.w.conversations.count",
+    ),
+    "phases": ("workloads.w.phases = { warmup = -1 }", "workloads.w.phases.warmup"),
+    "must": ('workloads.w.must = { ttft = "no worse" }', "workloads.w.must.ttft"),
+    "show": ('workloads.w.show = ["speed"]', "workloads.w.show.0"),
+    "failures": ('gates.failures = "some"', "gates.failures"),
+    "counter": ('gates.c = { counter = "miss", at_most = 1 }', "gates.c.counter"),
+    "cooldown": ("limits.cooldown = 1", "limits.cooldown"),
+}
+
+
+def check(text: str) -> None:
+    check_plan(text.encode("utf-8", "surrogatepass"), Path("/nowhere/plan.toml"), SHOWN)
+
+
+def test_the_plan_without_faults_is_whole() -> None:
+    check("\n".join(LINES.values()))
+
+
+@given(st.sets(st.sampled_from(sorted(FAULTS)), min_size=1), st.permutations(sorted(LINES)))
+@settings(max_examples=150, deadline=None)
+def test_every_fault_is_reported_at_its_line(faulty: set[str], sequence: list[str]) -> None:
+    text = "\n".join(FAULTS[name][0] if name in faulty else LINES[name] for name in sequence)
+    with pytest.raises(PlanError) as caught:
+        check(text)
+    expected = {(f"{SHOWN}:{sequence.index(name) + 1}", FAULTS[name][1]) for name in faulty}
+    assert {(one.where, one.key) for one in caught.value.problems} == expected
+    assert len(caught.value.problems) == len(faulty)
+
+
+WORDS = st.sampled_from(
+    [
+        *("id", "level", "baseline", "candidate", "candidates", "design", "workloads", "gates", "limits"),
+        *("engine", "argv", "url", "port", "env", "options", "reference", "B", "A", "order", "seed", "alpha"),
+        *("conversations", "requests", "phases", "must", "show", "prime", "count", "input_tokens", "goodput"),
+        *("equality", "at_most", "arms", "counter", "concurrency", "at_least", "token_env", "cwd", "model"),
+        *Metric,
+        *GateKind,
+        *Counter,
+    ]
+)
+SCALARS = st.one_of(
+    st.sampled_from(
+        ["nan", "-inf", "1e999", "true", "0", "-1", "9007199254740993", "1.5", "1979-05-27", '""', "[]", "{}"]
+    ),
+    st.sampled_from(
+        ['"AB"', '"better"', '"no worse than 5%"', '"5 ms"', '"reference"', '"http://h"', '"a\\u0000b"']
+    ),
+    st.integers().map(str),
+    st.text(max_size=8).map(
+        lambda text: "'" + "".join(c for c in text if c.isprintable() and c != "'") + "'"
+    ),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda members: f"[{', '.join(members)}]"),
+        st.dictionaries(WORDS, inner, max_size=4).map(
+            lambda table: "{ " + ", ".join(f"{key} = {value}" for key, value in table.items()) + " }"
+        ),
+    ),
+    max_leaves=10,
+)
+TEXTS = st.lists(
+    st.one_of(
+        st.tuples(st.lists(WORDS, min_size=1, max_size=3).map(".".join), VALUES).map(" = ".join),
+        st.lists(WORDS, min_size=1, max_size=3).map(lambda parts: f"[{'.'.join(parts)}]"),
+        st.lists(WORDS, min_size=1, max_size=2).map(lambda parts: f"[[{'.'.join(parts)}]]"),
+    ),
+    max_size=12,
+).map("\n".join)
+
+
+def problems(text: str) -> tuple[Problem, ...]:
+    try:
+        check(text)
+    except PlanError as error:
+        return error.problems or (Problem("", "", "a plan error without a problem"),)
+    return ()
+
+
+def listed_well(found: tuple[Problem, ...]) -> bool:
+    return all(one.where.startswith(SHOWN) and one.message and "\n" not in one.line() for one in found)
+
+
+@given(st.one_of(TEXTS, TEXTS.map(lambda text: "\n".join(LINES.values()) + "\n" + text)))
+@settings(max_examples=200, deadline=None)
+def test_junk_gives_a_plan_error_at_most(text: str) -> None:
+    assert listed_well(problems(text))
+
+
+@given(st.dictionaries(st.sampled_from(sorted(LINES)), VALUES, min_size=1, max_size=3))
+@settings(max_examples=300, deadline=None)
+def test_junk_in_one_place_gives_a_plan_error_at_most(junk: dict[str, str]) -> None:
+    lines = [
+        f"{line.partition(' = ')[0]} = {junk[name]}" if name in junk else line for name, line in LINES.items()
+    ]
+    assert listed_well(problems("\n".join(lines)))
+
+
+@given(st.one_of(st.text(), st.binary().map(lambda data: data.decode("latin-1"))))
+@settings(max_examples=100, deadline=None)
+def test_any_text_gives_a_plan_error(text: str) -> None:
+    with pytest.raises(PlanError):
+        check(text)
+
+
+def _paths(value: object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    found = [path] if path else []
+    if isinstance(value, dict):
+        for key, member in value.items():
+            found += _paths(member, (*path, key))
+    if isinstance(value, list):
+        for index, member in enumerate(value):
+            found += _paths(member, (*path, str(index)))
+    return found
+
+
+@given(TEXTS)
+@settings(max_examples=150, deadline=None)
+def test_every_key_that_tomllib_reads_has_a_line(text: str) -> None:
+    try:
+        value = tomllib.loads(text)
+    except ValueError:
+        return
+    found = key_lines(text).lines
+    for path in _paths(value):
+        assert path in found
+        line = text.split("\n")[found[path] - 1]
+        if not path[-1].isdigit():
+            assert path[-1] in line
+
+
+@given(st.integers(0, 2**53 - 1), st.integers(0, 10**9))
+def test_quantities_read_back(count: int, parts: int) -> None:
+    assert duration_ns(write_duration(count)) == count
+    assert size_bytes(write_size(count)) == count
+    share = parts / 10**9
+    assert percent_share(write_percent(share)) == share
+
+
+CHOICES = st.fixed_dictionaries(
+    {},
+    optional={
+        "level": st.sampled_from(["quick", "standard", "formal"]).map(lambda word: f'level = "{word}"'),
+        "order": st.lists(st.sampled_from(["AB", "BA"]), min_size=3, max_size=5).map(
+            lambda order: f"design.order = {order}"
+        ),
+        "seed": st.integers(0, 2**53 - 1).map(lambda seed: f"design.seed = {seed}"),
+        "concurrency": st.sets(st.integers(1, 64), min_size=1, max_size=3).map(
+            lambda levels: f"workloads.w.concurrency = {sorted(levels)}"
+        ),
+        "margin": st.integers(1, 999).map(
+            lambda part: (
+                f'workloads.w.must = {{ ttft = "no worse than {part / 10}%", e2e = "better by {part / 10}%" }}'
+            )
+        ),
+        "cooldown": st.integers(0, 10**6).map(lambda ms: f'limits.cooldown = "{ms} ms"'),
+        "failures": st.integers(1, 100).map(lambda share: f'gates.failures = "at most {share}%"'),
+    },
+)
+
+
+@given(CHOICES)
+@settings(max_examples=25, deadline=None)
+def test_the_expanded_plan_is_the_same_plan(choices: dict[str, str]) -> None:
+    text = "\n".join([LINES["baseline"], LINES["candidate"], LINES["conversations"], *choices.values()])
+    path = Path("/nowhere/plan.toml")
+    frozen = freeze(check_plan(text.encode(), path, SHOWN))
+    again = freeze(check_plan(expanded_toml(frozen.plan).encode(), path, SHOWN))
+    assert again.data == frozen.data
