@@ -157,6 +157,8 @@ class ResponseFramer:
     def _next_line(self, data: bytes, position: int) -> tuple[bytes | None, int]:
         """The next whole line without its end, or None until it has arrived."""
         end = data.find(b"\n", position)
+        if 0 <= end - position <= MAX_CHUNK_LINE and not self._line:
+            return data[position : end + 1], end + 1  # the usual read holds the whole line
         stop = len(data) if end < 0 else end + 1
         self._line += data[position : min(stop, position + MAX_HEAD + 1)]
         if end < 0:
@@ -185,6 +187,9 @@ class ResponseFramer:
         return end
 
     def _chunk_end(self, data: bytes, position: int) -> int:
+        if not self._line and data.startswith(b"\r\n", position):
+            self._step = self._chunk_line
+            return position + 2
         piece = data[position : position + 2 - len(self._line)]
         self._line += piece
         if not b"\r\n".startswith(self._line):
