@@ -81,29 +81,41 @@ class CaptureWriter:
         response = without_token(b"".join(exchange.chunks), self.token)
         self.responses.write(response)
         self.responses.flush()
-        origin, sent = self.origin_mono_ns, exchange.sent_ns
-        row = {
-            "request_id": item.request_id,
-            "case": item.case,
-            "sequence": item.sequence,
-            "connection": exchange.connection,
-            "scheduled_ns": None,
-            "sent_ns": None if sent is None else sent - origin,
-            "done_ns": exchange.done_ns - origin,
-            "reads": [
-                {"at_ns": at - origin, "size": len(chunk)}
-                for at, chunk in zip(exchange.stamps, exchange.chunks, strict=True)
-            ],
-            "offset": self.offset,
-            "size": len(response),
-            "sent_offset": item.offset,
-            "sent_size": item.size,
-            "end": exchange.end,
-            "error": exchange.error,
-        }
+        row = capture_row(item, exchange, self.origin_mono_ns, self.offset)
         self.index.write(orjson.dumps(row) + b"\n")
         self.index.flush()
         self.offset += len(response)
+
+
+def capture_row(item: Item, exchange: Exchange, origin_mono_ns: int, offset: int) -> dict[str, object]:
+    """A ``Capture`` as plain data: validating it is left to whoever reads it, outside the load.
+
+    Args:
+        item: The request.
+        exchange: What was kept of it.
+        origin_mono_ns: The instant that its stamps become offsets of.
+        offset: Where its response begins among the response bytes.
+    """
+    sent = exchange.sent_ns
+    return {
+        "request_id": item.request_id,
+        "case": item.case,
+        "sequence": item.sequence,
+        "connection": exchange.connection,
+        "scheduled_ns": None,
+        "sent_ns": None if sent is None else sent - origin_mono_ns,
+        "done_ns": exchange.done_ns - origin_mono_ns,
+        "reads": [
+            {"at_ns": at - origin_mono_ns, "size": len(chunk)}
+            for at, chunk in zip(exchange.stamps, exchange.chunks, strict=True)
+        ],
+        "offset": offset,
+        "size": sum(len(chunk) for chunk in exchange.chunks),
+        "sent_offset": item.offset,
+        "sent_size": item.size,
+        "end": exchange.end,
+        "error": exchange.error,
+    }
 
 
 @contextmanager

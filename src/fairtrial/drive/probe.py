@@ -4,17 +4,19 @@ import asyncio
 from pathlib import Path
 from time import monotonic_ns
 
+import orjson
 import uvloop
 
 from fairtrial.decode.record import decode_capture
+from fairtrial.drive.capture_files import capture_row
 from fairtrial.drive.connection import ConnectError, Dialer, Exchange
 from fairtrial.drive.corpus import Corpus
 from fairtrial.drive.message import request_bytes, request_id, token_bytes, with_token, without_token
-from fairtrial.drive.order import Address, TimeLimits
+from fairtrial.drive.order import Address, Item, TimeLimits
 from fairtrial.drive.phase_files import requests_lines
 from fairtrial.profiles.profile import Profile
 from fairtrial.schema.plan import FrozenWorkload
-from fairtrial.schema.requests import Capture, Read, RequestRecord
+from fairtrial.schema.requests import Capture, RequestRecord
 from fairtrial.schema.vocab import Outcome
 
 PROBE_LIMITS = TimeLimits(response_ms=120_000, connect_ms=5_000)
@@ -58,7 +60,9 @@ def probe(  # noqa: PLR0913 - what a request is made of, and nothing else
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         exchange = runner.run(_exchange(address, with_token(kept, secret), limits))
     response = without_token(b"".join(exchange.chunks), secret)
-    record = decode_capture(_capture(exchange, name, len(response), len(kept)), response, kept)
+    origin = exchange.done_ns if exchange.sent_ns is None else exchange.sent_ns
+    row = capture_row(Item(0, NAME, name, 0, len(kept)), exchange, origin, 0)
+    record = decode_capture(Capture.model_validate_json(orjson.dumps(row)), response, kept)
     return _verdict(record, address)
 
 
@@ -71,29 +75,6 @@ async def _exchange(address: Address, request: bytes, limits: TimeLimits) -> Exc
         return await connection.send(request, limits.response_ms / 1000)
     finally:
         connection.close()
-
-
-def _capture(exchange: Exchange, name: str, size: int, sent_size: int) -> Capture:
-    origin = exchange.sent_ns if exchange.sent_ns is not None else exchange.done_ns
-    return Capture(
-        request_id=name,
-        case=NAME,
-        sequence=0,
-        connection=exchange.connection,
-        scheduled_ns=None,
-        sent_ns=None if exchange.sent_ns is None else 0,
-        done_ns=exchange.done_ns - origin,
-        reads=tuple(
-            Read(at_ns=at - origin, size=len(chunk))
-            for at, chunk in zip(exchange.stamps, exchange.chunks, strict=True)
-        ),
-        offset=0,
-        size=size,
-        sent_offset=0,
-        sent_size=sent_size,
-        end=exchange.end,
-        error=exchange.error,
-    )
 
 
 def _verdict(record: RequestRecord, address: Address) -> str | None:
