@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from fairtrial.engine import threads  # noqa: F401 - before numpy
+
+# isort: split
 import numpy as np
 import pytest
 
