@@ -118,7 +118,7 @@ def _read(plan: Table, path: Path, default_seed: int) -> CheckedPlan:
         prompt_limit=_prompt_limit(arms),
     )
     workloads = read_workloads(plan, context)
-    names = tuple(arm.name for arm in arms)
+    profiles = {arm.name: arm.recipe.frozen.profile for arm in arms}
     return CheckedPlan(
         path=path,
         shown=plan.findings.file,
@@ -128,8 +128,8 @@ def _read(plan: Table, path: Path, default_seed: int) -> CheckedPlan:
         stage=Stage.FORMAL,
         arms=arms,
         workloads=workloads.frozen,
-        design=read_design(plan, names, level, scope, seed),
-        gates=read_gates(plan, GateContext(names, workloads.frozen, workloads.groups)),
+        design=read_design(plan, tuple(profiles), level, scope, seed),
+        gates=read_gates(plan, GateContext(profiles, workloads.frozen, workloads.groups)),
         limits=_limits(plan),
         files=workloads.files,
         notes=tuple(plan.findings.notes),

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from fairtrial.plan.reader import IDENTIFIER, IDENTIFIER_HINT, Table, kind, nearest, one_of
 from fairtrial.plan.units import QuantityError, percent_share
+from fairtrial.profiles.registry import PROFILES
 from fairtrial.schema.plan import FrozenGate, FrozenWorkload
 from fairtrial.schema.vocab import Counter, GateKind, Phase
 
@@ -28,7 +29,8 @@ _PHASES = (Phase.PRIME, Phase.MEASURED)
 class GateContext:
     """What gates may name."""
 
-    arms: tuple[str, ...]
+    arms: Mapping[str, str]
+    """Name of each arm's engine profile, by the arm's name."""
     workloads: tuple[FrozenWorkload, ...]
     groups: Mapping[str, tuple[str, ...]]
     """Names of the workloads that each declared name stands for."""
@@ -122,13 +124,14 @@ def _named(table: Table, name: str, context: GateContext) -> list[FrozenGate]:
         name=name,
         kind=GateKind.COUNTER,
         workloads=_workloads(inner, context),
-        arms=_members(inner, "arms", context.arms),
+        arms=_members(inner, "arms", tuple(context.arms)),
         counter=_counter(inner),
         phases=_phases(inner),
         at_least=inner.integer("at_least", 0) if "at_least" in inner else None,
         at_most=inner.integer("at_most", 0) if "at_most" in inner else None,
     )
     _check_bounds(inner, gate)
+    _check_metered(inner, gate, context)
     return [gate]
 
 
@@ -146,6 +149,23 @@ def _check_bounds(inner: Table, gate: FrozenGate) -> None:
         inner.findings.problem(inner.path, "has no threshold", "write at_most = 0 or at_least = 1")
     elif gate.at_least is not None and gate.at_most is not None and gate.at_least > gate.at_most:
         inner.wrong("at_least", f"{gate.at_least} is above at_most = {gate.at_most}: nothing can pass")
+
+
+def _check_metered(inner: Table, gate: FrozenGate, context: GateContext) -> None:
+    """A counter that an arm's engine is not known to have can only be missing."""
+    if gate.counter is None or inner.values.get("counter") != gate.counter:
+        return
+    lacking = {
+        context.arms[arm]
+        for arm in gate.arms or context.arms
+        if gate.counter not in PROFILES[context.arms[arm]].counters
+    }
+    if lacking:
+        inner.wrong(
+            "counter",
+            f"no {gate.counter} is read from {', '.join(sorted(lacking))}: the gate could only be missing",
+            "name the engine's own profile, or restrict the gate to other arms",
+        )
 
 
 def _workloads(table: Table, context: GateContext) -> tuple[str, ...] | None:

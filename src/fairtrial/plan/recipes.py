@@ -35,6 +35,7 @@ def read_recipe(table: Table) -> Recipe:
     """Read one recipe; every fault becomes a problem."""
     which = _kind(table)
     if which is None:
+        table.only(*dict.fromkeys(key for keys in _KEYS.values() for key in keys))
         return STAND_IN
     table.only(*_KEYS[which])
     if which is RecipeKind.REFERENCE:

@@ -274,6 +274,7 @@ def test_faults_outside_workloads(line: str, key: str, message: str) -> None:
 RECIPES = [
     ("{}", "", "needs argv, url"),
     ("3", "", "must be a table"),
+    ("{ engine = 'vllm', url = 'http://h', argv = ['a'] }", "url", "not both"),
     (
         "{ engine = 'reference', options = { host_row_percent = 0 } }",
         "options.host_row_percent",
@@ -464,6 +465,12 @@ def test_a_plan_without_workloads(text: str) -> None:
     assert [one.key for one in problems(text)] == ["workloads"]
 
 
+def test_a_recipe_without_a_kind_still_names_unknown_keys() -> None:
+    found = problems(MINIMAL.replace("engine =", "engin =", 1))
+    assert [one.key for one in found] == ["baseline", "baseline.engin"]
+    assert found[1].hint == "did you mean engine?"
+
+
 def test_arms() -> None:
     (found,) = problems(WORKLOAD + "\n[baseline]\nengine = 'reference'\n")
     assert (found.key, found.message) == ("candidate", "is missing")
@@ -608,6 +615,16 @@ def test_a_counter_gate() -> None:
     assert (gate.name, gate.kind, gate.counter) == ("row-pressure", GateKind.COUNTER, Counter.ROW_PRESSURE)
     assert (gate.arms, gate.workloads, gate.phases) == (("B",), None, (Phase.PRIME, Phase.MEASURED))
     assert (gate.at_most, gate.at_least) == (0, None)
+
+
+def test_a_counter_that_no_engine_states() -> None:
+    recipe = '{ argv = ["serve", "{port}"] }'
+    arms = f"baseline = {recipe}\ncandidate = {ARMS.splitlines()[1].partition('=')[2]}\n"
+    gate = '[gates.g]\ncounter = "misses"\nat_most = 1\n'
+    (found,) = problems(arms + WORKLOAD + gate)
+    assert found.key == "gates.g.counter"
+    assert "no misses is read from openai" in found.message
+    assert problems(arms + WORKLOAD + gate + 'arms = ["B"]\n') == []
 
 
 def test_an_equality_rate_and_a_failure_rate() -> None:
