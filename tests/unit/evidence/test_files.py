@@ -70,6 +70,34 @@ def test_a_change_during_the_read_is_noticed(tmp_path, monkeypatch, change):
         files.read_bounded(path, 100)
 
 
+def test_an_edit_in_place_during_the_read_is_noticed(tmp_path, monkeypatch):
+    path = tmp_path / "f"
+    path.write_bytes(b"0123456789")
+    os.utime(path, (1, 1))
+    real = os.read
+
+    def read(fd, size):
+        data = real(fd, 4)
+        if data == b"0123":
+            with path.open("r+b") as file:
+                file.write(b"x")
+        return data
+
+    monkeypatch.setattr(files.os, "read", read)
+    with pytest.raises(EvidenceError, match="changed while it was read"):
+        files.read_bounded(path, 100)
+
+
+def test_growth_is_noticed_even_where_the_times_are_too_coarse_to_show_it(tmp_path, monkeypatch):
+    path = tmp_path / "f"
+    path.write_bytes(b"0123456789")
+    first = path.stat()
+    path.write_bytes(b"0123456789+")
+    monkeypatch.setattr(files.os, "fstat", lambda fd: first)
+    with pytest.raises(EvidenceError, match="10 bytes announced, 11 read"):
+        files.read_bounded(path, 100)
+
+
 def test_a_growing_file_is_read_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "f"
     path.write_bytes(b"0123456789")

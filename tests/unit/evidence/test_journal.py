@@ -328,6 +328,24 @@ def test_a_second_writer_is_refused_at_once_a_reader_is_not(tmp_path):
     Journal.reopen(directory, PLAN, clock).close()
 
 
+def test_a_reader_takes_a_journal_that_grows_under_it_as_it_was(tmp_path, monkeypatch):
+    clock = FakeClock()
+    with Journal.create(tmp_path / "j", PLAN, clock) as journal:
+        journal.append(opened(clock))
+        real = os.read
+
+        def read(fd, size):
+            data = real(fd, size)
+            journal.append(window(journal.size))
+            return data
+
+        monkeypatch.setattr(files.os, "read", read)
+        reading = read_journal(tmp_path / "j", PLAN)
+        assert journal.size > 1
+    assert reading.lines == journal.lines[:1]
+    assert reading.torn == b""
+
+
 def counters():
     return CountersRead(launch="r1a.1", workload="w", point=CounterPoint.READY, artifact=None)
 

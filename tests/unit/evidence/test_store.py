@@ -78,6 +78,23 @@ def test_two_stores_on_one_directory_see_each_other(tmp_path):
     assert [entry["artifact"] for entry in entries(tmp_path)] == ["a1", "a2", "a3"]
 
 
+def test_an_id_taken_while_the_bytes_are_written_is_still_refused(tmp_path, monkeypatch):
+    slow, quick = Store.open(tmp_path), Store.open(tmp_path)
+    put = Store._put
+
+    def late(self, parts, key):
+        copied = put(self, parts, key)
+        if self is slow:
+            seal(quick, "a1", b"first")
+        return copied
+
+    monkeypatch.setattr(Store, "_put", late)
+    with pytest.raises(UsageError, match="a1 is sealed already"):
+        seal(slow, "a1", b"second")
+    assert Store.open(tmp_path).read("a1") == b"first"
+    assert len(entries(tmp_path)) == 1
+
+
 def test_a_file_is_sealed_in_pieces_and_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(store_module.files, "CHUNK", 7)
     source = tmp_path / "work.log"
