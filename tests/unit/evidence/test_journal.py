@@ -133,7 +133,7 @@ def test_reopening_begins_a_segment_and_leaves_the_old_one(tmp_path):
 def test_cut_at_every_byte_it_reopens_with_every_complete_record(tmp_path, monkeypatch):
     monkeypatch.setattr(journal_module.os, "fdatasync", lambda fd: None)  # durability is not asked here
     monkeypatch.setattr(files.os, "fsync", lambda fd: None)
-    source = write(tmp_path / "j")
+    source = write(tmp_path / "j", facts=2)
     data = segment(source).read_bytes()
     for cut in range(len(data) + 1):
         directory = tmp_path / f"cut{cut}"
