@@ -1,0 +1,38 @@
+"""Every command in the tutorial and the README runs as written, in the order in which it is written."""
+
+import re
+import shlex
+
+import pytest
+
+from conftest import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorial").glob("*.md"))]
+
+
+def commands(page):
+    blocks = re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ fairtrial")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_run(page, program):
+    found = commands(page)
+    assert found, "a page of commands without a command"
+    for command in found:
+        program.run(*shlex.split(command)[1:], code=None if " demo" in command else 0)
+
+
+def test_every_verb_is_documented(program):
+    reference = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    for verb in ("run", "resume", "restore", "status", "note", "judge", "report", "init", "demo"):
+        assert f"fairtrial {verb}" in reference
+        assert program.run(verb, "--help").stdout.strip()
+    for verb in ("plan check", "plan show", "plan freeze", "plan amend", "serve load", "engine serve"):
+        assert f"fairtrial {verb}" in reference
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page}: {target}"
