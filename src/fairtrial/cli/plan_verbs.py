@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from fairtrial.cli.output import console, put, put_json, say
-from fairtrial.cli.planning import checked_plan, duration, estimate_json, short_duration
+from fairtrial.cli.planning import duration, estimate_json, short_duration, sound_plan
 from fairtrial.plan.check import load_plan
 from fairtrial.plan.estimate import estimate
 from fairtrial.plan.expand import expanded_toml
@@ -29,7 +29,7 @@ Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead o
 def check(plan: PlanPath, *, into: Into = None, json: Json = False) -> int:
     """List every problem of a plan and of this machine for it; starts nothing."""
     try:
-        checked = checked_plan(plan, into or Path("runs"))
+        checked = sound_plan(plan, into or Path("runs"))
     except PlanError as error:
         if not json:
             raise
@@ -106,7 +106,7 @@ def freeze_into_trial(
     plan: PlanPath, into: Annotated[Path, Parameter(help="New trial directory.")], *, json: Json = False
 ) -> int:
     """Freeze a plan into a trial directory; `fairtrial resume` runs it."""
-    frozen = freeze(checked_plan(plan, into))
+    frozen = freeze(sound_plan(plan, into))
     directory = freeze_into(frozen, into)
     if json:
         put_json(

@@ -3,19 +3,19 @@
 from pathlib import Path
 
 from fairtrial.cli.output import say
-from fairtrial.plan.check import load_plan
+from fairtrial.plan.check import examine, in_order
 from fairtrial.plan.checked import CheckedPlan
 from fairtrial.plan.environment import environment_problems
 from fairtrial.plan.estimate import Estimate, estimate
+from fairtrial.plan.freeze import freeze
 from fairtrial.schema.errors import PlanError
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import Phase
 from fairtrial.serve.registry import find_baseline
+from fairtrial.trial.service import BASELINE
 
-_BASELINE = "A"
 
-
-def checked_plan(path: Path, trial: Path | None) -> CheckedPlan:
+def sound_plan(path: Path, trial: Path | None) -> CheckedPlan:
     """A plan without a problem, on this host.
 
     Args:
@@ -23,21 +23,28 @@ def checked_plan(path: Path, trial: Path | None) -> CheckedPlan:
         trial: Where the trial is to be kept, to check its disk; None leaves that out.
 
     Raises:
-        PlanError: Every problem of the plan, or else every problem of this host for it.
+        PlanError: Every problem of the plan and of this host for it.
     """
-    checked = load_plan(path)
-    problems = environment_problems(checked, trial, _ports_of_service(checked))
-    if problems:
-        raise PlanError(problems)
+    examined = examine(path)
+    checked = examined.plan
+    if checked is None:
+        raise PlanError(examined.problems)
+    ports = frozenset[int]() if examined.problems else _ports_of_service(checked)
+    found = environment_problems(checked, trial, ports, examined.problems)
+    if examined.problems or found:
+        raise PlanError(in_order((*examined.problems, *found)))
     return checked
 
 
 def _ports_of_service(checked: CheckedPlan) -> frozenset[int]:
     """The port of the baseline in service: it will be free when it is needed."""
-    for arm in checked.arms:
-        if arm.name == _BASELINE and (entry := find_baseline(arm.recipe)) is not None:
-            return frozenset({entry.port})
-    return frozenset()
+    try:
+        baseline = freeze(checked).private.recipes[BASELINE]
+    except PlanError:
+        # What can't be identified isn't in service; why it can't be is found with the other problems.
+        return frozenset()
+    entry = find_baseline(baseline)
+    return frozenset() if entry is None else frozenset({entry.port})
 
 
 def announce(plan: FrozenPlan, *, quiet: bool) -> None:

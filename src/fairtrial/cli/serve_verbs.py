@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fairtrial.cli.output import put, put_json, say
-from fairtrial.cli.planning import checked_plan
+from fairtrial.cli.planning import sound_plan
 from fairtrial.plan.freeze import freeze
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.vocab import ExitCode
@@ -20,7 +20,7 @@ Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead o
 
 def load(plan: PlanPath, *, json: Json = False) -> int:
     """Start a plan's baseline and leave it in service; a trial then takes it down and brings it back."""
-    frozen = freeze(checked_plan(plan, None))
+    frozen = freeze(sound_plan(plan, None))
     with hold(frozen.plan.id):
         if (entry := find_baseline(frozen.private.recipes["A"])) is None:
             entry = put_baseline_in_service(frozen)
@@ -49,7 +49,7 @@ def status(*, json: Json = False) -> int:
 
 def unload(plan: PlanPath) -> int:
     """Take a plan's baseline out of service."""
-    frozen = freeze(checked_plan(plan, None))
+    frozen = freeze(sound_plan(plan, None))
     with hold(frozen.plan.id):
         entry = find_baseline(frozen.private.recipes["A"])
         if entry is None:

@@ -10,7 +10,7 @@ from fairtrial.cli.campaigns import built_in
 from fairtrial.cli.ending import exit_code as exit_code_of
 from fairtrial.cli.ending import halt_line, judgment_code
 from fairtrial.cli.output import console, put, put_json, say
-from fairtrial.cli.planning import announce, checked_plan
+from fairtrial.cli.planning import announce, sound_plan
 from fairtrial.cli.progress import Show
 from fairtrial.evidence.journal import read_journal
 from fairtrial.evidence.progress import fold
@@ -51,7 +51,7 @@ def run(
     The first Ctrl-C finishes the server in hand, restores and stops; the second restores at once.
     """
     path = into or _default_directory(plan.stem)
-    frozen = freeze(checked_plan(plan, path))
+    frozen = freeze(sound_plan(plan, path))
     announce(frozen.plan, quiet=quiet)
     directory = freeze_into(frozen, path)
     say(f"evidence: {directory.path}")

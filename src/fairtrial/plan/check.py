@@ -3,6 +3,8 @@
 import hashlib
 import re
 import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairtrial.evidence.files import read_bounded
@@ -36,6 +38,15 @@ _DEFAULT_QUESTION = "Does the candidate meet every requirement of this plan agai
 _PLACE = re.compile(r" \(at (?:line (?P<line>[0-9]+), column [0-9]+|end of document)\)$")
 
 
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A plan as far as it could be read, and everything wrong with it."""
+
+    plan: CheckedPlan | None
+    """None when the file couldn't be read as TOML; with stand-ins where there are problems."""
+    problems: tuple[Problem, ...]
+
+
 def load_plan(path: Path) -> CheckedPlan:
     """Read and check a plan file and the requests files that it names.
 
@@ -43,17 +54,7 @@ def load_plan(path: Path) -> CheckedPlan:
         PlanError: With every problem found: the file can't be read, is not TOML, or declares
             something that can't be run or judged.
     """
-    shown = str(path)
-    try:
-        resolved = path.resolve(strict=True)
-        data = read_bounded(resolved, MAX_PLAN_BYTES)
-    except OSError as error:
-        raise _unreadable(shown, error.strerror or "not readable") from error
-    except (RuntimeError, ValueError) as error:
-        raise _unreadable(shown, "not a path") from error
-    except EvidenceError as error:
-        raise _unreadable(shown, error.message) from error
-    return check_plan(data, resolved, shown)
+    return _sound(examine(path))
 
 
 def check_plan(data: bytes, path: Path, shown: str) -> CheckedPlan:
@@ -67,17 +68,48 @@ def check_plan(data: bytes, path: Path, shown: str) -> CheckedPlan:
     Raises:
         PlanError: With every problem found.
     """
-    text, values = _parse(data, shown)
+    return _sound(_examine(data, path, shown))
+
+
+def examine(path: Path) -> Examined:
+    """Read a plan file as far as possible, with every problem found."""
+    shown = str(path)
+    try:
+        resolved = path.resolve(strict=True)
+        data = read_bounded(resolved, MAX_PLAN_BYTES)
+    except OSError as error:
+        return _unreadable(shown, error.strerror or "not readable")
+    except (RuntimeError, ValueError):
+        return _unreadable(shown, "not a path")
+    except EvidenceError as error:
+        return _unreadable(shown, error.message)
+    return _examine(data, resolved, shown)
+
+
+def _examine(data: bytes, path: Path, shown: str) -> Examined:
+    try:
+        text, values = _parse(data, shown)
+    except PlanError as error:
+        return Examined(None, error.problems)
     findings = Findings(shown, key_lines(text), path.parent)
     plan = Table(findings, (), values)
     checked = _read(plan, path, int.from_bytes(hashlib.sha256(data).digest()[:4], "big"))
-    if findings.problems:
-        raise PlanError(tuple(sorted(set(findings.problems), key=_place)))
-    return checked
+    return Examined(checked, in_order(findings.problems))
 
 
-def _unreadable(shown: str, reason: str) -> PlanError:
-    return PlanError((Problem(shown, "", f"can't read the plan: {reason}"),))
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Problems in the order of their places in the plan, each once."""
+    return tuple(sorted(set(problems), key=_place))
+
+
+def _sound(examined: Examined) -> CheckedPlan:
+    if examined.plan is None or examined.problems:
+        raise PlanError(examined.problems)
+    return examined.plan
+
+
+def _unreadable(shown: str, reason: str) -> Examined:
+    return Examined(None, (Problem(shown, "", f"can't read the plan: {reason}"),))
 
 
 def _place(problem: Problem) -> tuple[str, int, str]:

@@ -25,6 +25,7 @@ def environment_problems(
     checked: CheckedPlan,
     trial_dir: Path | None,
     ports_of_service: frozenset[int] = frozenset(),
+    wrong: tuple[Problem, ...] = (),
 ) -> tuple[Problem, ...]:
     """Everything on this host that would make the run fail.
 
@@ -33,13 +34,24 @@ def environment_problems(
         trial_dir: Where the trial will be kept; None leaves out the check of disk space.
         ports_of_service: Ports on which the baseline itself is in service: it will be taken
             down before they are needed.
+        wrong: Problems of the plan itself: what a wrong key would be needed for isn't looked at.
     """
     found: list[Problem] = []
     for arm in checked.arms:
-        found.extend(_arm_problems(checked, arm, ports_of_service))
-    if trial_dir is not None:
+        found.extend(
+            problem
+            for problem in _arm_problems(checked, arm, ports_of_service)
+            if not _depends_on(problem.key, wrong)
+        )
+    traffic_known = not any(problem.key.startswith("workloads") for problem in wrong)
+    if trial_dir is not None and (traffic_known or checked.limits.disk_bytes):
         found.extend(_disk_problems(checked, trial_dir))
     return tuple(found)
+
+
+def _depends_on(key: str, wrong: tuple[Problem, ...]) -> bool:
+    """Whether a key is wrong itself, or stands in a table that couldn't be read at all."""
+    return any(key == problem.key or key.startswith(f"{problem.key}.") for problem in wrong if problem.key)
 
 
 def _arm_problems(checked: CheckedPlan, arm: CheckedArm, ours: frozenset[int]) -> Iterator[Problem]:
