@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fairtrial.schema.document import DotChart
 
 _STEPS = (1, 2, 5)
-_WIDEST = 1.5
+_LEAST_RATIO = 1.25
 """Smallest ratio of the axis' ends: equal values must not fill the width."""
 
 
@@ -32,7 +32,8 @@ class Axis:
         steps = _STEPS if last - first <= 3 else (1,)
         values = (step * 10.0**power for power in range(first, last + 1) for step in steps)
         # A step of rounding must not lose a tick at the very end.
-        return tuple(value for value in values if self.low * 0.999 <= value <= self.high * 1.001)
+        found = tuple(value for value in values if self.low * 0.999 <= value <= self.high * 1.001)
+        return found if len(found) > 1 else (self.low, self.high)
 
 
 def axis_of(chart: DotChart) -> Axis | None:
@@ -41,8 +42,8 @@ def axis_of(chart: DotChart) -> Axis | None:
     if not values:
         return None
     low, high = _round_down(min(values)), _round_up(max(values))
-    if high / low < _WIDEST:
-        low, high = low / _WIDEST, high * _WIDEST
+    if high / low < _LEAST_RATIO:
+        low, high = low / _LEAST_RATIO, high * _LEAST_RATIO
     return Axis(low, high)
 
 

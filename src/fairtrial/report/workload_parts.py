@@ -169,9 +169,9 @@ def _equal(found: EqualityCount | None) -> Span:
     if found.unmatched:
         return Span(text=f"{found.unmatched}/{total} differ", tone="bad")
     if found.ids_absent:
-        return Span(text=f"unverified ({found.ids_absent}/{total} without ids)", tone="warn")
+        return Span(text=f"unverified, {found.ids_absent}/{total} no ids", tone="warn")
     if found.missing or not total:
-        return Span(text=f"unverified ({found.missing}/{total} missing)", tone="warn")
+        return Span(text=f"unverified, {found.missing}/{total} missing", tone="warn")
     return Span(text=f"{found.matched}/{total} match", tone="good")
 
 

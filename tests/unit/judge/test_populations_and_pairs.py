@@ -1,0 +1,158 @@
+"""Failures, absent ids, other work, limits: what each does to the numbers."""
+
+from dataclasses import replace
+
+import pytest
+
+from fairtrial.judge.judge import judge
+from fairtrial.judge.summaries import Ranked
+from fairtrial.schema.plan import Limits, Requirement
+from fairtrial.schema.vocab import Condition, Direction, GateOutcome, Metric, Outcome, Phase, Role, Statistic
+from fairtrial.testing.evidence import Script, default_reply, fabricate
+from fairtrial.testing.small_plan import small_plan
+
+MS = 1_000_000
+
+
+def changed(**change):
+    """A trial in which B's measured requests of ``returning`` in repetition 1 are changed, by prompt."""
+    prompts = change.pop("prompts", (0,))
+
+    def reply(where, case):
+        usual = default_reply(where, case)
+        here = (where.workload, where.repetition, where.arm, where.phase) == (
+            "returning",
+            1,
+            "B",
+            Phase.MEASURED,
+        )
+        return replace(usual, **change) if here and case.prompt in prompts else usual
+
+    return judge(fabricate(Script(reply=reply)))
+
+
+def population(judged):
+    return next(
+        p
+        for p in judged.populations
+        if (p.workload, p.repetition, p.arm, p.phase) == ("returning", 1, "B", Phase.MEASURED)
+    )
+
+
+def ttft(judged):
+    return next(m for m in population(judged).metrics if m.metric is Metric.TTFT)
+
+
+def comparison(judged):
+    return next(
+        c for c in judged.comparisons if (c.workload, c.repetition, c.metric) == ("returning", 1, Metric.TTFT)
+    )
+
+
+def equality(judged):
+    return next(e for e in judged.equality if (e.workload, e.repetition) == ("returning", 1))
+
+
+def holds(judged, condition):
+    cell = next(c for c in judged.cells if (c.workload, c.repetition) == ("returning", 1))
+    return next(result.holds for result in cell.conditions if result.condition is condition)
+
+
+def gate(judged, name):
+    return next(result.outcome for result in judged.gates if result.name == name)
+
+
+def test_one_failure_is_the_worst_rank():
+    judged = changed(status=503)  # of 20, 21, 22, 23 ms the fastest failed: 21, 22, 23, failure
+    found = population(judged)
+    assert (found.expected, found.attempted, found.failed, found.used) == (4, 4, 1, 3)
+    assert found.outcomes == {Outcome.OK: 3, Outcome.HTTP_ERROR: 1}
+    assert ttft(judged).n == 3
+    assert ttft(judged).median.value == 22.5 * MS
+    assert ttft(judged).maximum.value is None
+    assert comparison(judged).pairs == 3
+    assert gate(judged, "failures") is GateOutcome.FAILED
+    assert gate(judged, "completeness") is GateOutcome.PASSED
+    assert holds(judged, Condition.FAILURES_ACCOUNTED) is True
+    assert holds(judged, Condition.POPULATION_COMPLETE) is True
+    assert "B" not in judged.failed_share_upper
+
+
+def test_a_median_that_falls_on_a_failure_is_not_attained():
+    judged = changed(status=503, prompts=(0, 1))  # 22, 23, failure, failure: the middle is no number
+    assert ttft(judged).median.value is None
+    assert "not attained" in ttft(judged).median.reason
+    assert comparison(judged).observed_percent_delta.value is None
+    assert comparison(judged).observed_percent_delta.reason.startswith("candidate: not attained")
+
+
+def test_absent_ids_are_unverified_and_never_unequal():
+    judged = changed(with_ids=False)
+    found = equality(judged).output
+    assert (found.matched, found.unmatched, found.ids_absent, found.missing) == (3, 0, 1, 0)
+    assert holds(judged, Condition.OUTPUT_EQUAL) is None
+    assert gate(judged, "equality") is GateOutcome.MISSING
+
+
+def test_other_tokens_are_unequal():
+    judged = changed(ids=(101, 102, 999), prompts=(0, 2))
+    found = equality(judged).output
+    assert (found.matched, found.unmatched, found.unmatched_cases) == (2, 2, ("c002", "c000"))
+    assert holds(judged, Condition.OUTPUT_EQUAL) is False
+    assert gate(judged, "equality") is GateOutcome.FAILED
+
+
+@pytest.mark.parametrize("change", [{"extra": "x"}, {"prompt_tokens": 17}])
+def test_other_work_is_unequal(change):
+    judged = changed(**change)
+    assert equality(judged).work.unmatched == 1
+    assert equality(judged).output.unmatched == 0
+    assert holds(judged, Condition.WORK_EQUAL) is False
+    assert gate(judged, "equality") is GateOutcome.FAILED
+
+
+def test_a_cold_workload_that_hits_is_not_cold():
+    def reply(where, case):
+        usual = default_reply(where, case)
+        return replace(usual, cached_device=16) if where.workload == "cold" and where.arm == "B" else usual
+
+    judged = judge(fabricate(Script(reply=reply)))
+    cells = [c for c in judged.cells if c.workload == "cold"]
+    results = [r for c in cells for r in c.conditions if r.condition is Condition.CACHE_STATE_AS_DECLARED]
+    assert [result.holds for result in results] == [False, False]
+    assert "4 of 4 requests of a cold workload hit a cache" in results[0].reason
+
+
+def test_goodput_counts_expected_requests():
+    requirement = Requirement(
+        metric=Metric.GOODPUT,
+        statistic=Statistic.WHOLE,
+        role=Role.GUARDRAIL,
+        limits=Limits(ttft_ns=21 * MS, tpot_ns=6 * MS),
+        at_least=0.99,
+    )
+    plan = small_plan()
+    first = plan.workloads[0].model_copy(update={"requirements": (requirement,)})
+    plan = plan.model_copy(update={"workloads": (first, plan.workloads[1])})
+    judged = judge(fabricate(Script(plan=plan)))
+    found = next(c for c in judged.comparisons if c.metric is Metric.GOODPUT and c.repetition == 1)
+    assert found.candidate_value.value == 0.5  # 20 and 21 ms meet it, 22 and 23 don't
+    assert found.baseline.value == 0.0
+    assert found.observed_percent_delta.value is None  # no percent of nothing
+    assert judged.requirements[0].demand == (
+        "goodput (whole): at least 99% of the requests within TTFT 21 ms, TPOT 6 ms"
+    )
+
+
+def test_percentiles_need_their_minimum():
+    values = tuple(float(n) for n in range(1, 21))
+    assert Ranked(values, 0, Direction.LOWER).statistic(Statistic.P95).value == 19  # rank 19 of 20
+    assert Ranked(values[:19], 0, Direction.LOWER).statistic(Statistic.P95).reason == "n < 20"
+    assert Ranked(values[:19], 1, Direction.LOWER).statistic(Statistic.P95).value == 19
+    assert Ranked(values[:18], 2, Direction.LOWER).statistic(Statistic.P95).value is None
+    # higher is better: a failure stands below every value
+    assert Ranked((5.0, 6.0, 7.0), 1, Direction.HIGHER).statistic(Statistic.MEDIAN).value == 5.5
+    assert Ranked((5.0, 6.0, 7.0), 1, Direction.HIGHER).extreme(largest=False).value is None
+    assert Ranked((5.0, 6.0, 7.0), 1, Direction.HIGHER).extreme(largest=True).value == 7
+    assert Ranked((), 2, Direction.LOWER).extreme(largest=False).reason == "all 2 requests failed"
+    assert Ranked((), 0, Direction.LOWER).statistic(Statistic.MEDIAN).reason == "no request has a value"
