@@ -9,7 +9,7 @@ from fairtrial.schema.document import Callout, DotChart, Paragraph, Report, Sect
 PLOT_WIDTH = 88
 _SPECIAL = re.compile(r"[\\`*\[\]|~<>&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-_BLOCK_START = re.compile(r"^(?=[#+-]|=)|^(\d+)(?=[.)])")
+_BLOCK_START = re.compile(r"^(?=[#+-]+(?:\s|$))|^(?=[-=]{2,}\s*$)|^(\d+)(?=[.)](?:\s|$))")
 _BOLD = frozenset({"bad", "good", "warn"})
 
 

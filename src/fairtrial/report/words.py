@@ -160,14 +160,15 @@ def count(number_of: int, one: str, many: str | None = None) -> str:
 
 
 def duration(ns: int | None) -> str:
-    """A duration for people, e.g. ``1 h 05 min``, ``49.7 s``."""
+    """A duration for people, e.g. ``49.7 s``, ``2 min 30 s``, ``1 h 05 min``."""
     if ns is None:
         return ABSENT
-    seconds = ns / 1e9
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+    if round(ns / 1e9, 1) < 60:
+        return f"{ns / 1e9:.1f} s"
+    seconds = round(ns / 1e9)
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60:02d} s"
+    return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
 
 
 def spans(*texts: str | Span) -> tuple[Span, ...]:
