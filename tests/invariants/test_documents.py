@@ -15,7 +15,8 @@ from fairtrial.schema.base import Record
 
 def records():
     for module in pkgutil.walk_packages(fairtrial.__path__, "fairtrial."):
-        if module.name.endswith("__main__"):
+        # the engine's request bodies come from outside: OpenAI's shapes, checked in its own tests
+        if module.name.endswith(("__main__", "engine.api_schema")):
             continue
         for _, thing in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if issubclass(thing, BaseModel) and thing is not BaseModel and thing.__module__ == module.name:

@@ -11,6 +11,7 @@ from fairtrial.decode.prometheus import Exposition, counter_sum, increase, parse
 from fairtrial.decode.prometheus_query import instant
 from fairtrial.decode.record import decode_capture
 from fairtrial.decode.sse import EventStream
+from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.requests import Capture, Read
 from fairtrial.schema.vocab import Outcome
 
@@ -50,7 +51,7 @@ def record_of(pieces, end="complete"):
     capture = Capture(
         request_id="req", case="c000", sequence=0, connection=0, scheduled_ns=None, sent_ns=0, done_ns=9,
         reads=tuple(Read(at_ns=5, size=len(piece)) for piece in pieces), offset=0, size=len(response),
-        sent_offset=0, sent_size=0, end=end, error=None,
+        sent_offset=0, sent_size=0, end=CaptureEnd(end), error=None,
     )  # fmt: skip
     return decode_capture(capture, response, b"")
 

@@ -8,6 +8,7 @@ from fairtrial.decode.coding import BodyDecoder
 from fairtrial.decode.http_body import ResponseFramer
 from fairtrial.decode.http_errors import class_of, message_of, one_line
 from fairtrial.decode.sse import EventStream
+from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.requests import Capture, RequestRecord, TokenEvent
 from fairtrial.schema.vocab import ErrorClass, Outcome, StreamFlag
@@ -53,10 +54,10 @@ def decode_response(capture: Capture, response: bytes) -> Response:
             for start, end in framer.ranges[taken:]:
                 body.feed(response[start:end], read.at_ns)
             taken = len(framer.ranges)
-    if capture.end in {"complete", "closed"}:
+    if capture.end in {CaptureEnd.COMPLETE, CaptureEnd.CLOSED}:
         framer.finish()
     body = body or _Body(framer)
-    broken = capture.error is not None or capture.end == "reset" or not framer.complete
+    broken = capture.error is not None or capture.end is CaptureEnd.RESET or not framer.complete
     return body.close(framer, broken=broken)
 
 
@@ -179,13 +180,13 @@ def _first_visible(events: tuple[TokenEvent, ...]) -> int | None:
 
 def _outcome(capture: Capture, response: Response) -> tuple[Outcome, ErrorClass | None]:
     """The outcome and, unless it is ok, the class a person would act on."""
-    if capture.end == Outcome.NOT_SENT.value or capture.sent_ns is None:
+    if capture.end is CaptureEnd.NOT_SENT or capture.sent_ns is None:
         return Outcome.NOT_SENT, capture.error or ErrorClass.INTERRUPTED
     if response.status is not None and response.status // 100 != 2:
         return Outcome.HTTP_ERROR, class_of(response.status)
     outcome = outcome_of(response.answer, broken=response.broken)
     if outcome not in {Outcome.SERVER_ERROR, Outcome.ABORTED}:
-        if capture.end == Outcome.TIMED_OUT.value:
+        if capture.end is CaptureEnd.TIMED_OUT:
             return Outcome.TIMED_OUT, capture.error or ErrorClass.RESPONSE_TIMED_OUT
         if response.malformed is not None:
             # No finish reason redeems bytes that aren't what they claim to be.
@@ -207,7 +208,7 @@ def _class_of_outcome(outcome: Outcome, capture: Capture, response: Response) ->
         junk = StreamFlag.MALFORMED_EVENT in response.answer.flags
         return ErrorClass.MALFORMED_STREAM if junk and not stated else ErrorClass.ERROR_EVENT
     if outcome is Outcome.TRANSPORT_ERROR:
-        reset = ErrorClass.CONNECTION_RESET if capture.end == "reset" else ErrorClass.INCOMPLETE_BODY
+        reset = ErrorClass.CONNECTION_RESET if capture.end is CaptureEnd.RESET else ErrorClass.INCOMPLETE_BODY
         return capture.error or reset
     return {
         Outcome.ABORTED: ErrorClass.ABORTED,

@@ -16,11 +16,8 @@ from typing import cast
 
 from fairtrial.decode.http_body import ResponseFramer
 from fairtrial.drive.order import Address
-from fairtrial.schema.vocab import ErrorClass, Outcome
-
-COMPLETE, CLOSED, RESET = "complete", "closed", "reset"
-TIMED_OUT, NOT_SENT = Outcome.TIMED_OUT.value, Outcome.NOT_SENT.value
-"""The ends of a capture (see ``schema.requests.Capture.end``)."""
+from fairtrial.schema.ends import CaptureEnd
+from fairtrial.schema.vocab import ErrorClass
 
 
 @dataclass(slots=True)
@@ -32,7 +29,7 @@ class Exchange:
     done_ns: int = 0
     stamps: list[int] = field(default_factory=list)
     chunks: list[bytes] = field(default_factory=list)
-    end: str = NOT_SENT
+    end: CaptureEnd = CaptureEnd.NOT_SENT
     error: ErrorClass | None = None
     """What the transport saw."""
     status: int | None = None
@@ -134,11 +131,11 @@ class Connection(asyncio.Protocol):
         exchange.chunks.append(data)
         framer = self._framer
         if framer.feed(data):
-            self._finish(COMPLETE, None, now)
+            self._finish(CaptureEnd.COMPLETE, None, now)
             if framer.excess or not framer.keep_alive:
                 self.close()
         elif framer.malformed is not None:
-            self._finish(CLOSED, ErrorClass.MALFORMED_HTTP, now)
+            self._finish(CaptureEnd.CLOSED, ErrorClass.MALFORMED_HTTP, now)
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -148,19 +145,19 @@ class Connection(asyncio.Protocol):
         if exchange is None:
             return
         if isinstance(exc, ssl.SSLError):
-            self._finish(RESET, ErrorClass.TLS_FAILED, now)
+            self._finish(CaptureEnd.RESET, ErrorClass.TLS_FAILED, now)
         elif exc is not None:
-            self._finish(RESET, ErrorClass.CONNECTION_RESET, now)
+            self._finish(CaptureEnd.RESET, ErrorClass.CONNECTION_RESET, now)
         elif not exchange.chunks:
-            self._finish(CLOSED, ErrorClass.CONNECTION_RESET, now)
+            self._finish(CaptureEnd.CLOSED, ErrorClass.CONNECTION_RESET, now)
         else:
             whole = self._framer.finish()
-            self._finish(CLOSED, None if whole else ErrorClass.INCOMPLETE_BODY, now)
+            self._finish(CaptureEnd.CLOSED, None if whole else ErrorClass.INCOMPLETE_BODY, now)
 
     def interrupt(self) -> None:
         """End an exchange in progress because a person asked to stop."""
         if self._exchange is not None:
-            self._finish(CLOSED, ErrorClass.INTERRUPTED, monotonic_ns())
+            self._finish(CaptureEnd.CLOSED, ErrorClass.INTERRUPTED, monotonic_ns())
         self.close()
 
     def close(self) -> None:
@@ -169,10 +166,10 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def _timed_out(self) -> None:
-        self._finish(TIMED_OUT, ErrorClass.RESPONSE_TIMED_OUT, monotonic_ns())
+        self._finish(CaptureEnd.TIMED_OUT, ErrorClass.RESPONSE_TIMED_OUT, monotonic_ns())
         self.close()
 
-    def _finish(self, end: str, error: ErrorClass | None, now: int) -> None:
+    def _finish(self, end: CaptureEnd, error: ErrorClass | None, now: int) -> None:
         exchange, future = self._exchange, self._future
         if exchange is None or future is None:
             return

@@ -1,5 +1,7 @@
 """The memory of a tier: one block of bytes, rows first, pages after."""
 
+import mmap
+
 from fairtrial.engine import threads  # noqa: F401 - before numpy
 
 # isort: split
@@ -33,12 +35,23 @@ class Arena:
                 f"{rows} rows and {pages} pages need {pages_end} bytes of {total_bytes}",
                 hint="a tier holds at least one row and one page",
             )
-        self.block: NDArray[np.uint8] = np.empty(total_bytes, np.uint8)
-        self.block.fill(0)
+        self.block = _present(total_bytes)
         self.rows: Floats = self.block[:rows_end].view(np.float32).reshape(rows, *shape.row_shape)
         """[row, layer, head, key width, value width]"""
         self.pages: Floats = self.block[rows_end:pages_end].view(np.float32).reshape(pages, *shape.page_shape)
         """[page, layer, key or value, token, width]"""
+
+
+def _present(total_bytes: int) -> NDArray[np.uint8]:
+    """Zeroed memory that is there, not only promised.
+
+    The kernel fills it in one call; touching each page from here takes several times as long.
+    """
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_POPULATE", 0)
+    block = np.frombuffer(mmap.mmap(-1, total_bytes, flags=flags), np.uint8)
+    if not hasattr(mmap, "MAP_POPULATE"):
+        block.fill(0)
+    return block
 
 
 def host_arena(shape: ModelShape, geometry: Geometry) -> Arena:

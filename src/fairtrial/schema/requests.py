@@ -15,6 +15,7 @@ from fairtrial.schema.base import (
     Record,
     Text,
 )
+from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.vocab import ErrorClass, Outcome, Phase, StampSource, StreamFlag
 
 REQUESTS_SCHEMA: Literal["fairtrial.requests/v1"] = "fairtrial.requests/v1"
@@ -70,8 +71,7 @@ class Capture(Record):
     size: Count
     sent_offset: Count
     sent_size: Count
-    end: Literal["complete", "closed", "reset", "timed_out", "not_sent"]
-    """``complete``: the body ended as HTTP says; ``closed``: the peer closed earlier or without a length."""
+    end: CaptureEnd
     error: ErrorClass | None
     """What the transport saw, before any decoding."""
 

@@ -98,4 +98,6 @@ def _mean(values: Sequence[float]) -> float:
     try:
         return math.fsum(values) / len(values)
     except OverflowError:
-        return math.fsum(value / len(values) for value in values)
+        # Beyond a double's range: shares of the largest value can't leave it.
+        largest = max(abs(value) for value in values)
+        return largest * (math.fsum(value / largest for value in values) / len(values))

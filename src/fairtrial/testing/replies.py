@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass, field
 
 from fairtrial.schema.cases import Case
+from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.requests import Capture, Read
 
 MS = 1_000_000
@@ -63,7 +64,7 @@ class Traffic:
             size=len(response),
             sent_offset=len(self.sent),
             sent_size=len(request),
-            end="complete",
+            end=CaptureEnd.COMPLETE,
             error=None,
         )
         self.captures.append(capture)

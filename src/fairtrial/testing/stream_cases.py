@@ -4,10 +4,11 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from fairtrial.decode.measures import measure
 from fairtrial.decode.record import decode_capture, decode_response
+from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.requests import Capture, Read, RequestRecord
 from fairtrial.schema.vocab import ErrorClass, Metric, Outcome, StreamFlag
@@ -22,11 +23,10 @@ _OF_TIME: Final = frozenset(
 
 Piece = tuple[int, bytes]
 """Arrival in nanoseconds and bytes."""
-End = Literal["complete", "closed", "reset"]
-_ENDS: Final[dict[str, tuple[End, ErrorClass | None]]] = {
-    "eof": ("complete", None),
-    "reset": ("reset", ErrorClass.CONNECTION_RESET),
-    "chunked_incomplete": ("closed", ErrorClass.INCOMPLETE_BODY),
+_ENDS: Final[dict[str, tuple[CaptureEnd, ErrorClass | None]]] = {
+    "eof": (CaptureEnd.COMPLETE, None),
+    "reset": (CaptureEnd.RESET, ErrorClass.CONNECTION_RESET),
+    "chunked_incomplete": (CaptureEnd.CLOSED, ErrorClass.INCOMPLETE_BODY),
 }
 
 
@@ -36,7 +36,7 @@ class _Wire:
 
     pieces: tuple[Piece, ...]
     sent_ns: int
-    end: End
+    end: CaptureEnd
     error: ErrorClass | None
 
 
@@ -93,7 +93,7 @@ def _wire(folder: Path) -> _Wire:
     if position != len(body) or not pieces:
         raise UsageError(f"the reads hold {position} of {len(body)} bytes", where=where)
     end, error = _ENDS[name]
-    if end == "complete":
+    if end is CaptureEnd.COMPLETE:
         pieces[-1] = (pieces[-1][0], pieces[-1][1] + b"0\r\n\r\n")
     sent = number(part(case, "request", where), "sent_at_ms", where)
     return _Wire(tuple(pieces), round(sent * _MS), end, error)

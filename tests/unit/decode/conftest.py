@@ -1,6 +1,7 @@
 import pytest
 
 from fairtrial.decode.record import decode_capture
+from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.requests import Capture, Read
 
 MS = 1_000_000
@@ -25,7 +26,8 @@ def capture_of(reads, sent=b"", **changes):
         "end": "complete",
         "error": None,
     }
-    return Capture(**(fields | changes)), response
+    fields |= changes
+    return Capture(**(fields | {"end": CaptureEnd(fields["end"])})), response
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from fairtrial.decode.measures import hit_source, measure
 from fairtrial.decode.prometheus import Reading, counter_sum, parse
 from fairtrial.decode.record import decode_capture, decode_response
+from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.requests import Capture, Read
 from fairtrial.schema.vocab import ErrorClass, HitSource, Metric, Outcome, StreamFlag
 
@@ -40,7 +41,7 @@ def load(name, pieces=None):
         sent_ns=round(rows[0]["t"] * 1e9), done_ns=round(rows[-1]["t"] * 1e9),
         reads=tuple(Read(at_ns=at, size=size) for at, size in reads),
         offset=0, size=len(response), sent_offset=0, sent_size=len(sent),
-        end="closed", error=ErrorClass.INTERRUPTED if aborted else None,
+        end=CaptureEnd.CLOSED, error=ErrorClass.INTERRUPTED if aborted else None,
     )  # fmt: skip
     return capture, response, sent
 

@@ -8,9 +8,9 @@ from fairtrial.engine import tokenizer
 from fairtrial.engine.tokenizer import Detokenizer, chat_ids, decode, encode
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
-WORDLIKE = st.lists(st.sampled_from([" baba", " babe", " ", "baba", "é", "😀", " zuzu", "x"]), max_size=40).map(
-    "".join
-)
+WORDLIKE = st.lists(
+    st.sampled_from([" baba", " babe", " ", "baba", "é", "😀", " zuzu", "x"]), max_size=40
+).map("".join)
 IDS = st.lists(st.integers(0, tokenizer.VOCABULARY - 1), max_size=60)
 
 
