@@ -59,7 +59,7 @@ def _harms(basis: Basis) -> tuple[str, ...]:
         if gate.outcome is GateOutcome.FAILED
     )
     verdicts = (
-        f"{result.workload}, {result.candidate}: {result.demand}: worse than allowed"
+        f"workload {result.workload}, arm {result.candidate}: {result.demand}: worse than allowed"
         for result in basis.requirements
         if result.role in _DEMANDING and result.verdict is Verdict.INFERIOR
     )
@@ -93,7 +93,7 @@ def _doubts(basis: Basis) -> tuple[str, ...]:
     if not demanding:
         found.append("the plan demands nothing: no primary and no guardrail is declared")
     found.extend(
-        f"{result.workload}, {result.candidate}: {result.demand}: {result.reason}"
+        f"workload {result.workload}, arm {result.candidate}: {result.demand}: {result.reason}"
         for result in demanding
         if result.verdict not in _ENOUGH[result.role]
     )

@@ -2,11 +2,10 @@
 
 from fairtrial.judge.gate_scope import EVERYWHERE
 from fairtrial.report import words
-from fairtrial.schema.document import Callout, Paragraph, Section, Span, Table
-from fairtrial.schema.judgment import GateResult, Judgment, RequirementResult
-from fairtrial.schema.metrics import METRICS
+from fairtrial.schema.document import Callout, Paragraph, Section, Span, Table, Tone
+from fairtrial.schema.judgment import GateResult, Judgment, RequirementResult, Value
 from fairtrial.schema.plan import FrozenPlan
-from fairtrial.schema.vocab import Direction, GateOutcome, Verdict
+from fairtrial.schema.vocab import GateOutcome, Verdict
 
 _VERDICTS = {
     Verdict.SUPERIOR: Span(text="better", tone="good"),
@@ -42,7 +41,7 @@ def _requirements(judgment: Judgment) -> Table:
             result.workload,
             result.candidate,
             result.demand,
-            _observed(result),
+            _observed(judgment, result),
             _verdict(result),
         )
         for result in judgment.requirements
@@ -57,17 +56,28 @@ def _requirements(judgment: Judgment) -> Table:
     )
 
 
-def _observed(result: RequirementResult) -> Span:
-    known = [value.value for value in result.observed if value.value is not None]
-    if not known:
+def _observed(judgment: Judgment, result: RequirementResult) -> Span:
+    """The effects by repetition; a colour only where none can be the baseline's own noise."""
+    if all(value.value is None for value in result.observed):
         return Span(text=words.ABSENT)
     shown = ", ".join(words.percent(value).text for value in result.observed)
-    lower = METRICS[result.metric].direction is Direction.LOWER
-    better = [(value < 0) is lower for value in known if abs(value) >= words.SAME_PERCENT]
-    if len(better) < len(known) or len(set(better)) != 1:
-        return Span(text=shown)
-    word = words.change(next(value for value in result.observed if value.value is not None), result.metric)
-    return Span(text=f"{shown} {word.text[word.text.index('(') :]}", tone=word.tone)
+    spread = _spread(judgment, result)
+    changes = [words.change(value, result.metric, spread) for value in result.observed]
+    said = {change.text.partition(" (")[2] for change in changes}
+    word = said.pop() if len(said) == 1 else ""
+    tones = {change.tone for change in changes}
+    tone: Tone = changes[0].tone if word and len(tones) == 1 else "plain"
+    return Span(text=f"{shown} ({word}" if word else shown, tone=tone)
+
+
+def _spread(judgment: Judgment, result: RequirementResult) -> Value:
+    key = (result.workload, result.candidate, result.metric, result.statistic)
+    found = (
+        entry.within_baseline_spread
+        for entry in judgment.comparisons
+        if (entry.workload, entry.candidate, entry.metric, entry.statistic) == key
+    )
+    return next(found, Value(value=None, reason="nothing was compared"))
 
 
 def _verdict(result: RequirementResult) -> Span:

@@ -107,7 +107,8 @@ def change(percent_change: Value, metric: Metric, spread: Value | None = None) -
     Args:
         percent_change: The change in percent of the baseline.
         metric: What changed; it knows which way is better.
-        spread: How far the baseline's own values differ; a change inside it gets no colour.
+        spread: How far the baseline's own values differ, where that matters: a change that is inside
+            it, or that can't be held against it, gets no colour.
     """
     if percent_change.value is None:
         return Span(text=ABSENT)
@@ -117,7 +118,7 @@ def change(percent_change: Value, metric: Metric, spread: Value | None = None) -
     lower_is_better = METRICS[metric].direction is Direction.LOWER
     better = (value < 0) is lower_is_better
     text = f"{signed(value)} ({_word(metric, better=better)})"
-    if spread is not None and spread.value is not None and abs(value) <= spread.value:
+    if spread is not None and (spread.value is None or abs(value) <= spread.value):
         return Span(text=text)
     return Span(text=text, tone="good" if better else "bad")
 

@@ -85,7 +85,13 @@ def test_the_numbers_by_repetition(report):
 def test_requirements_gates_mixture_counters_differences(report):
     assert texts(table(report, "Decision", "What was demanded")) == [
         ["returning", "B", "TTFT (median) better", "-50.0%, -50.0% (faster)", "none"],
-        ["cold", "B", "TTFT (median) no worse than 5% or 2 ms, whichever is larger", "0.0%, 0.0%", "none"],
+        [
+            "cold",
+            "B",
+            "TTFT (median) no worse than 5% or 2 ms, whichever is larger",
+            "0.0%, 0.0% (same)",
+            "none",
+        ],
     ]
     assert [row[1] for row in texts(table(report, "Gates", "6 of 6"))] == ["passed"] * 6
     assert ["1", "B", "host", "4/4", "21.50"] in texts(table(report, "Workload returning", "Hits and misses"))
@@ -95,6 +101,21 @@ def test_requirements_gates_mixture_counters_differences(report):
     ]
     identity = texts(table(report, "What was compared", "Identity"))
     assert [row[-1] for row in identity] == ["25 rows, 75 pages", "75 rows, 25 pages"]
+
+
+def test_an_observation_inside_the_baselines_noise_gets_no_colour():
+    """A takes 40 ms, then 90: B's 30 and 60 are faster twice, but A alone moves by 125 %."""
+
+    def reply(where, case):
+        milliseconds = {("A", 1): 40, ("A", 2): 90, ("B", 1): 30, ("B", 2): 60}[where.arm, where.repetition]
+        return replace(default_reply(where, case), ttft_ms=milliseconds)
+
+    found = table(built(Script(reply=reply)), "Decision", "What was demanded").rows[0][3]
+    assert (found.text, found.tone) == ("-25.0%, -33.3% (faster)", "plain")
+
+
+def test_an_observation_beyond_it_gets_one(report):
+    assert table(report, "Decision", "What was demanded").rows[0][3].tone == "good"
 
 
 def test_the_chart_has_every_measured_request(report):
@@ -159,7 +180,7 @@ def test_brief_shows_decision_and_gates_only(report):
     shown = in_terminal(report, brief=True)
     assert "Undecided" in shown
     assert "restoration" in shown
-    assert "Workload" not in shown
+    assert "Hits and misses" not in shown
 
 
 def test_hostile_text_in_a_terminal_is_only_text(hostile):

@@ -48,6 +48,8 @@ def test_a_change_inside_the_baselines_own_spread_gets_no_colour():
     spread = Value(value=20.65)
     assert words.change(Value(value=8.2), Metric.E2E, spread).tone == "plain"
     assert words.change(Value(value=21.0), Metric.E2E, spread).tone == "bad"
+    unknown = Value(value=None, reason="one repetition")
+    assert words.change(Value(value=-50.0), Metric.E2E, unknown).tone == "plain"
 
 
 def test_change_of_the_candidate_against_the_baseline():
