@@ -124,6 +124,8 @@ def test_a_baseline_in_service_is_taken_down_brought_back_and_outlives_us(progra
     os.kill(second["pid"], 0)
     restored = [x for x in program.facts("trial") if x["type"] == "baseline_restored"]
     assert [x["proof"] for x in restored] == ["true", "true"]
+    windows = program.json("judge", "trial")["windows"]
+    assert all(1e9 < window["baseline_down_ns"] < 120e9 for window in windows)
     program.run("serve", "unload", plan)
     assert program.services() == []
 
@@ -180,7 +182,7 @@ def test_a_candidate_that_dies_ends_the_session_restored_with_its_last_words(pro
     _, _, rest = tail.partition("\n")
     words = "import sys; print('CUDA out of memory: 7 GiB'); sys.exit(3)"
     plan.write_text(
-        f'{head}candidate = {{ argv = ["{os.sys.executable}", "-c", "{words}"], engine = "openai" }}\n{rest}'
+        f'{head}candidate = {{ argv = ["{os.sys.executable}", "-c", "{words}", "{{port}}"], engine = "openai" }}\n{rest}'
     )
     done = program.run("run", "plan.toml", "--into", "trial", "--quiet", code=4)
     assert "CUDA out of memory: 7 GiB" in done.stderr

@@ -92,11 +92,15 @@ def _doubts(basis: Basis) -> tuple[str, ...]:
     demanding = [result for result in basis.requirements if result.role in _DEMANDING]
     if not demanding:
         found.append("the plan demands nothing: no primary and no guardrail is declared")
-    found.extend(
-        f"workload {result.workload}, arm {result.candidate}: {result.demand}: {result.reason}"
-        for result in demanding
-        if result.verdict not in _ENOUGH[result.role]
-    )
+    without = sorted({result.reason for result in demanding if result.verdict is None})
+    if len(without) == 1 and all(result.verdict is None for result in demanding):
+        found.append(f"no requirement has a verdict: {without[0]}")
+    else:
+        found.extend(
+            f"workload {result.workload}, arm {result.candidate}: {result.demand}: {result.reason}"
+            for result in demanding
+            if result.verdict not in _ENOUGH[result.role]
+        )
     unusable = sum(1 for cell in basis.cells if not cell.usable)
     if unusable:
         found.append(f"{unusable} of {len(basis.cells)} cells are not usable")

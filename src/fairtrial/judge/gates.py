@@ -114,11 +114,11 @@ def _completeness(view: GateView) -> Found:
 
 def _identity(view: GateView) -> Found:
     tally = Tally()
-    launches = 0
+    launches: set[str] = set()
     for arm in view.arms():
         places = [place for place in view.places() if place.arm == arm]
         absent = [place for place in places if place not in view.normal.launches]
-        launches += len(places) - len(absent)
+        launches |= {view.normal.launches[place].id for place in places if place not in absent}
         holds, reason = arm_identity(view.normal, arm)
         if holds is False:
             tally.failed.append(reason)
@@ -129,7 +129,7 @@ def _identity(view: GateView) -> Found:
         else:
             tally.passed += 1
     return tally.found(
-        f"{launches} launches", f"{tally.passed} of {len(view.arms())} arms with one proven identity"
+        f"{len(launches)} launches", f"{tally.passed} of {len(view.arms())} arms with one proven identity"
     )
 
 

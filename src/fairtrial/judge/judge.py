@@ -53,7 +53,7 @@ def judge(evidence: EvidenceSet) -> Judgment:
         counters=deltas,
         launches=launch_summaries(normal),
         windows=window_summaries(normal),
-        ledger=ledger(normal, frozenset(evidence.files)),
+        ledger=ledger(normal, evidence.files),
         issues=(*normal.issues, *counter_issues),
         failed_share_upper=failed_share_upper(normal),
         step_ms=clock_step_ms(normal),

@@ -1,7 +1,12 @@
 """What failed, was left out or was said by a person: kept, each with where and why. Pure."""
 
+from collections.abc import Mapping
+
+from fairtrial.evidence.progress import Progress, apply
+from fairtrial.evidence.strictjson import loads
 from fairtrial.judge.normal import JOURNAL, Normal
 from fairtrial.schema.cases import cases_of
+from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.facts import (
     Amended,
     BaselineRestored,
@@ -15,17 +20,34 @@ from fairtrial.schema.facts import (
 )
 from fairtrial.schema.judgment import Coverage, LaunchSummary, LedgerEntry, WindowSummary
 from fairtrial.schema.schedule import formal_total, schedule
-from fairtrial.schema.vocab import LaunchPurpose, Phase, Proof, WindowOutcome
+from fairtrial.schema.vocab import LaunchPurpose, Phase, Proof, ServiceState, WindowOutcome
+
+_TEXT_LIMIT = 2_000
+"""Longest text of a person shown in the ledger, in characters; the whole text is sealed."""
 
 
-def ledger(normal: Normal, files: frozenset[str]) -> tuple[LedgerEntry, ...]:
+def ledger(normal: Normal, files: Mapping[str, bytes]) -> tuple[LedgerEntry, ...]:
     """Every entry: launches, windows, then what the journal says besides, oldest first."""
     found = [*_launches(normal), *_windows(normal)]
+    so_far = Progress()
     for line in normal.lines:
+        interrupted = isinstance(line.fact, Resumed) and _in_the_middle(so_far)
+        apply(so_far, line.fact)
+        if isinstance(line.fact, Resumed) and not (interrupted or line.fact.torn_bytes):
+            continue
         entry = _entry(line.fact, files)
         if entry is not None:
             found.append(entry)
     return tuple(found)
+
+
+def _in_the_middle(progress: Progress) -> bool:
+    """Whether a session ended with a window open or a measured server up: not by its own will."""
+    live = any(
+        launch.live and launch.starting.purpose is LaunchPurpose.MEASURE
+        for launch in progress.launches.values()
+    )
+    return live or progress.window is not None
 
 
 def _launches(normal: Normal) -> list[LedgerEntry]:
@@ -53,7 +75,7 @@ def _windows(normal: Normal) -> list[LedgerEntry]:
     return found
 
 
-def _entry(fact: Fact, files: frozenset[str]) -> LedgerEntry | None:
+def _entry(fact: Fact, files: Mapping[str, bytes]) -> LedgerEntry | None:
     said = _said(fact, files)
     if said is None:
         return None
@@ -61,18 +83,17 @@ def _entry(fact: Fact, files: frozenset[str]) -> LedgerEntry | None:
     return LedgerEntry(what=what, where=where, reason=reason)
 
 
-def _said(fact: Fact, files: frozenset[str]) -> tuple[str, str, str] | None:
+def _said(fact: Fact, files: Mapping[str, bytes]) -> tuple[str, str, str] | None:
     """What, where and why, for the facts that belong into the ledger."""
     said: tuple[str, str, str] | None = None
     match fact:
         case Noted():
-            kept = "its text is sealed" if fact.artifact in files else "its text is not there"
-            said = ("note", fact.artifact, kept)
+            said = ("note", fact.artifact, _words(files, fact.artifact))
         case Amended():
             when = (
                 "after traffic that it affects" if fact.retroactive else "before the traffic that it affects"
             )
-            said = ("amendment", fact.artifact, when)
+            said = ("amendment", fact.artifact, f"{when}: {_reason(files, fact.artifact)}")
         case Resumed():
             torn = f"{fact.torn_bytes} bytes of an unfinished record were set aside"
             said = (
@@ -91,6 +112,25 @@ def _said(fact: Fact, files: frozenset[str]) -> tuple[str, str, str] | None:
         case _:
             pass
     return said
+
+
+def _words(files: Mapping[str, bytes], artifact: str) -> str:
+    """A person's text in one line."""
+    try:
+        text = " ".join(files[artifact].decode("utf-8", "replace").split())
+    except (KeyError, EvidenceError):
+        return "its text is not there"
+    return text if len(text) <= _TEXT_LIMIT else f"{text[:_TEXT_LIMIT]}..."
+
+
+def _reason(files: Mapping[str, bytes], artifact: str) -> str:
+    """The reason that an amendment gives."""
+    try:
+        document = loads(files[artifact], where=artifact)
+    except (KeyError, EvidenceError):
+        return "its reason is not there"
+    reason = document.get("reason") if isinstance(document, dict) else None
+    return " ".join(reason.split())[:_TEXT_LIMIT] if isinstance(reason, str) else "its reason is not there"
 
 
 def coverage(normal: Normal) -> Coverage:
@@ -177,6 +217,7 @@ def window_summaries(normal: Normal) -> tuple[WindowSummary, ...]:
 
 
 def _down(normal: Normal, window: str) -> int | None:
+    """How long the baseline was out of service; None where it wasn't in service, or across a boot."""
     down = back = None
     for line in normal.lines:
         fact = line.fact
@@ -185,6 +226,8 @@ def _down(normal: Normal, window: str) -> int | None:
         elif isinstance(fact, BaselineRestored) and fact.window == window and fact.proof is Proof.TRUE:
             back = line
     if down is None or back is None or down.boot != back.boot:
+        return None
+    if not isinstance(down.fact, BaselineTakenDown) or down.fact.state is not ServiceState.RUNNING:
         return None
     return max(0, back.mono_ns - down.mono_ns)
 

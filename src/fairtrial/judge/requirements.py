@@ -8,7 +8,7 @@ from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenPlan, Limits, Requirement
 from fairtrial.schema.vocab import Role
 
-NO_ENGINE = "the verdict engine is not built yet: no verdict"
+NO_ENGINE = "this version has no verdict engine yet"
 
 
 def requirement_results(
