@@ -81,8 +81,8 @@ class Program:
             assert process.returncode == code, f"exit {process.returncode}\n{out}\n{err}"
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
-    def json(self, *words, code=0):
-        return json.loads(self.run(*words, "--json", code=code).stdout)
+    def json(self, *words, code=0, timeout=240):
+        return json.loads(self.run(*words, "--json", code=code, timeout=timeout).stdout)
 
     def write_plan(self, name="plan.toml", port=0, order='["AB"]'):
         path = self.home / name
