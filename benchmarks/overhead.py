@@ -29,7 +29,9 @@ def breakdown(lines: list[dict]) -> Counter:
     spent: Counter = Counter()
     traffic = 0
     window = [i for i, fact in enumerate(lines) if fact["type"] in ("window_opened", "window_closed")]
-    for before, after in zip(lines[window[0] : window[-1]], lines[window[0] + 1 : window[-1] + 1], strict=True):
+    for before, after in zip(
+        lines[window[0] : window[-1]], lines[window[0] + 1 : window[-1] + 1], strict=True
+    ):
         gap = after["mono_ns"] - before["mono_ns"]
         match after["type"]:
             case "launch_started" | "launch_ready":

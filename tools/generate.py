@@ -3,13 +3,14 @@
 import difflib
 import json
 import sys
+import typing
 from pathlib import Path
 
-from fairtrial.cli.reference import command_reference
 from pydantic import TypeAdapter
 
+from fairtrial.cli.reference import command_reference
 from fairtrial.schema.document import Report
-from fairtrial.schema.facts import JournalLine
+from fairtrial.schema.facts import Fact, JournalLine
 from fairtrial.schema.judgment import Judgment
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenPlan
@@ -48,7 +49,7 @@ def generated() -> dict[Path, str]:
     """Every generated file with its content."""
     files = {}
     for name, model in DOCUMENTS.items():
-        schema = TypeAdapter(model).json_schema(by_alias=True)
+        schema = journal_schema() if model is JournalLine else TypeAdapter(model).json_schema(by_alias=True)
         schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
         files[ROOT / "schemas" / f"{name}.schema.json"] = json.dumps(schema, indent=1, sort_keys=True) + "\n"
     reference = ROOT / "docs" / "reference"
@@ -56,6 +57,24 @@ def generated() -> dict[Path, str]:
     files[reference / "exit-codes.md"] = exit_page()
     files[reference / "commands.md"] = command_reference()
     return files
+
+
+def journal_schema() -> dict[str, object]:
+    """A journal line as it is on disk: the members of its fact stand beside those of the chain."""
+    chain = JournalLine.model_json_schema()["properties"]
+    chain.pop("fact")
+    kinds = {}
+    for fact in typing.get_args(typing.get_args(Fact)[0]):
+        members = fact.model_json_schema(ref_template=f"#/$defs/{fact.__name__}/$defs/{{model}}")
+        members["properties"] = {**chain, **members["properties"]}
+        members["required"] = sorted({*chain, *members.get("required", []), "type"})
+        kinds[fact.__name__] = members
+    return {
+        "title": "JournalLine",
+        "description": "One line of the journal, as it is on disk.",
+        "oneOf": [{"$ref": f"#/$defs/{name}"} for name in kinds],
+        "$defs": kinds,
+    }
 
 
 def metrics_page() -> str:

@@ -48,6 +48,7 @@ def test_dose_response_steps_between_53_and_54_percent(program):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_sampled_host_cache_split_scaled(program):
     """The formal design, nine workloads, in the small model: 36 launches in two repetitions."""
     judgment = program.json("run", ROOT / "campaigns" / "ci.toml", "--into", "trial", "--quiet", timeout=900)
@@ -77,6 +78,7 @@ def test_sampled_host_cache_split_scaled(program):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_host_cache_split_reproduces_the_record(program):
     """The whole campaign in the laptop model: about a quarter of an hour."""
     judgment = program.json(

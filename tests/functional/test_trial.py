@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -199,3 +200,38 @@ def test_a_note_is_kept(program):
     assert [x["type"] for x in program.facts("trial")] == ["opened", "resumed", "sealed", "noted"]
     assert "fan" not in "".join(p.read_text() for p in (program.home / "trial" / "journal").glob("*"))
     assert "the fan of GPU 1 is loud" in program.run("report", "trial", "--format", "md").stdout
+
+
+def test_what_is_written_matches_the_published_schemas(finished):
+    """Checked by jsonschema, not by the program's own models."""
+    import jsonschema
+
+    program, _ = finished
+    trial = program.home / "trial"
+    root = Path(__file__).resolve().parents[2] / "schemas"
+
+    def check(name, document):
+        schema = json.loads((root / f"{name}.schema.json").read_text())
+        jsonschema.Draft202012Validator(schema).validate(document)
+
+    check("plan", json.loads((trial / "plan.frozen.json").read_text()))
+    check("judgment", json.loads((trial / "judgment.json").read_text()))
+    check("report", json.loads((trial / "report.json").read_text()))
+    lines = program.facts("trial")
+    assert len(lines) > 100
+    for line in lines:
+        check("journal-line", line)
+    tables = {"requests": "request", "capture_index": "capture", "identity": "identity"}
+    index = [json.loads(x) for x in (trial / "private" / "index.jsonl").read_text().splitlines()]
+    seen = set()
+    for entry in index:
+        if entry["role"] not in tables:
+            continue
+        data = (trial / "objects" / "sha256" / entry["sha256"][:2] / entry["sha256"]).read_bytes()
+        rows = data.splitlines()
+        if entry["role"] != "identity":
+            check("table-header", json.loads(rows.pop(0)))
+        for row in rows:
+            check(tables[entry["role"]], json.loads(row))
+        seen.add(entry["role"])
+    assert seen == set(tables)

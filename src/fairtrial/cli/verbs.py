@@ -28,7 +28,7 @@ from fairtrial.trial.notes import check_note, leave_in_inbox, record_note
 from fairtrial.trial.outcome import judge_trial, write_outcome
 from fairtrial.trial.standing import standing
 from fairtrial.trial.stopping import StopFlag
-from fairtrial.trial.verbs import SessionEnd, freeze_into, open_context, run_session
+from fairtrial.trial.verbs import SessionEnd, open_context, run_new, run_session
 from fairtrial.trial.watch import Silent
 
 Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead of text.")]
@@ -53,9 +53,10 @@ def run(
     path = into or _default_directory(plan.stem)
     frozen = freeze(sound_plan(plan, path))
     announce(frozen.plan, quiet=quiet)
-    directory = freeze_into(frozen, path)
-    say(f"evidence: {directory.path}")
-    return _go(directory.path, quiet=quiet, json=json, with_code=exit_code)
+    say(f"evidence: {path}")
+    with Show(quiet=quiet) as watcher:
+        end = run_new(frozen, path, watcher, StopFlag())
+    return _finish(end, json=json, with_code=exit_code)
 
 
 def demo(*, into: Into = None, quiet: Quiet = False, json: Json = False) -> int:
@@ -68,7 +69,9 @@ def demo(*, into: Into = None, quiet: Quiet = False, json: Json = False) -> int:
 
 def resume(trial: Trial, *, quiet: Quiet = False, json: Json = False, exit_code: WithCode = False) -> int:
     """Go on with an interrupted trial: end what is left over, restore, run what is missing."""
-    return _go(trial, quiet=quiet, json=json, with_code=exit_code)
+    with Show(quiet=quiet) as watcher:
+        end = run_session(trial, watcher, StopFlag())
+    return _finish(end, json=json, with_code=exit_code)
 
 
 def restore(trial: Trial, *, quiet: Quiet = False, json: Json = False) -> int:
@@ -163,12 +166,6 @@ def init(
         raise UsageError(f"can't write: {error.strerror}", where=str(path)) from error
     say(f"wrote {path}; next: fairtrial plan show {path}")
     return ExitCode.DONE
-
-
-def _go(trial: Path, *, quiet: bool, json: bool, with_code: bool) -> int:
-    with Show(quiet=quiet) as watcher:
-        end = run_session(trial, watcher, StopFlag())
-    return _finish(end, json=json, with_code=with_code)
 
 
 def _finish(end: SessionEnd, *, json: bool, with_code: bool) -> int:

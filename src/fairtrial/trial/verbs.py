@@ -58,6 +58,18 @@ def freeze_into(frozen: Frozen, path: Path) -> TrialDirectory:
     return directory
 
 
+def run_new(frozen: Frozen, path: Path, watcher: Watcher, stop: StopFlag) -> SessionEnd:
+    """Freeze a plan into a new directory and run it; nothing is written while another trial holds the host.
+
+    Raises:
+        UsageError: The directory is not empty, or another trial holds the host.
+        EvidenceError: As for :func:`run_session`.
+        NotRestoredError: As for :func:`run_session`.
+    """
+    with hold(frozen.plan.id):
+        return _run(freeze_into(frozen, path), watcher, stop)
+
+
 def run_session(path: Path, watcher: Watcher, stop: StopFlag, *, only_restore: bool = False) -> SessionEnd:
     """Run a trial from where its journal stands to its end, or to the next reason to halt.
 
@@ -74,9 +86,14 @@ def run_session(path: Path, watcher: Watcher, stop: StopFlag, *, only_restore: b
         NotRestoredError: It could not be brought back.
     """
     directory = open_trial(path)
-    with hold(directory.plan.id), open_context(directory, watcher, stop) as context, stop.signals():
-        if only_restore:
-            stop.ask(at_once=True)
+    if only_restore:
+        stop.ask(at_once=True)
+    with hold(directory.plan.id):
+        return _run(directory, watcher, stop)
+
+
+def _run(directory: TrialDirectory, watcher: Watcher, stop: StopFlag) -> SessionEnd:
+    with stop.signals(), open_context(directory, watcher, stop) as context:
         try:
             with Driver() as driver:
                 reason = Session(context, driver).run()
