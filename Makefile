@@ -27,6 +27,7 @@ docs: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/startup.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -45,6 +45,8 @@ def test_dose_response_steps_between_53_and_54_percent(program):
     for arm, expected in DOSE.items():
         check_dose(seen[arm, 1], expected)
     assert {gate["outcome"] for gate in judgment["gates"]} == {"passed"}
+    for delta in judgment["counters"]:
+        assert delta["after"] - delta["before"] == delta["increase"]
 
 
 @pytest.mark.slow

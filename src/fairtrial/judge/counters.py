@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from fairtrial.decode.prometheus import Exposition, Unreadable, increase, parse
+from fairtrial.decode.prometheus import Exposition, Unreadable, counter_sum, increase, parse
 from fairtrial.evidence.progress import LaunchState
-from fairtrial.judge.normal import Normal, Place
+from fairtrial.judge.normal import Normal
 from fairtrial.judge.tables import issue, sealed
 from fairtrial.profiles.registry import PROFILES
+from fairtrial.schema.base import MAX_SAFE_INTEGER
 from fairtrial.schema.judgment import CounterDelta, NormaliserIssue
-from fairtrial.schema.vocab import Counter, CounterPoint, Phase
+from fairtrial.schema.vocab import CounterPoint, Phase
 
 SPANS: Mapping[Phase, tuple[CounterPoint, CounterPoint]] = MappingProxyType(
     {
@@ -68,7 +69,20 @@ def counter_deltas(
             for phase, points in SPANS.items():
                 before, after = (pages.at(launch, place.workload, point) for point in points)
                 increased, reason = _increase(before, after, metric)
-                found.append(_delta(place, launch.id, counter, phase, increased, reason))
+                found.append(
+                    CounterDelta(
+                        workload=place.workload,
+                        repetition=place.repetition,
+                        arm=place.arm,
+                        launch=launch.id,
+                        counter=counter,
+                        phase=phase,
+                        before=_value(before, metric),
+                        after=_value(after, metric),
+                        increase=increased,
+                        reason=reason,
+                    )
+                )
     return tuple(found), tuple(pages.issues)
 
 
@@ -80,21 +94,14 @@ def _increase(before: _Page, after: _Page, metric: str) -> tuple[int | None, str
     reading = increase(before, after, metric)
     if reading.value is None:
         return None, reading.reason.value if reading.reason else "no increase can be had"
-    if not reading.value.is_integer() or reading.value < 0:
+    if not reading.value.is_integer() or not 0 <= reading.value <= MAX_SAFE_INTEGER:
         return None, "the increase is not a whole number"
     return int(reading.value), None
 
 
-def _delta(
-    place: Place, launch: str, counter: Counter, phase: Phase, increased: int | None, reason: str | None
-) -> CounterDelta:
-    return CounterDelta(
-        workload=place.workload,
-        repetition=place.repetition,
-        arm=place.arm,
-        launch=launch,
-        counter=counter,
-        phase=phase,
-        increase=increased,
-        reason=reason,
-    )
+def _value(page: _Page, metric: str) -> int | None:
+    """A counter's value on a page, where it is a whole number that every JSON reader keeps."""
+    value = None if isinstance(page, str) else counter_sum(page, metric).value
+    if value is None or not value.is_integer() or not 0 <= value <= MAX_SAFE_INTEGER:
+        return None
+    return int(value)

@@ -147,6 +147,10 @@ class CounterDelta(Record):
     launch: Identifier
     counter: Counter
     phase: Phase
+    before: Count | None
+    """Its value when the phase began; None where the page doesn't state one."""
+    after: Count | None
+    """Its value when the phase was over."""
     increase: Count | None
     reason: Text | None
     """Why there is no increase; None when there is one."""
