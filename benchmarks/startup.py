@@ -1,4 +1,4 @@
-"""Start-up of the command line: ``fairtrial --help`` beside a bare interpreter, in turn (goal: below 0.3 s)."""
+"""Start-up of the command line: ``fairtrial --help`` beside a bare interpreter (goal: below 0.3 s)."""
 
 import statistics
 import subprocess
