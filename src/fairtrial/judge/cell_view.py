@@ -51,8 +51,15 @@ def first(problems: list[str], holds: str) -> Answer:
     """False with the first problem and how many more there are, or true."""
     if not problems:
         return True, holds
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return False, problems[0] + more
+    return False, with_more(problems)
+
+
+def with_more(reasons: list[str]) -> str:
+    """The first reason and how many more there are."""
+    more = len(reasons) - 1
+    if not more:
+        return reasons[0]
+    return f"{reasons[0]} (and {more} more {'reason' if more == 1 else 'reasons'})"
 
 
 def no_launch(view: CellView) -> str:

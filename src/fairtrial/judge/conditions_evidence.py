@@ -6,31 +6,72 @@ from fairtrial.evidence.documents import canonical, sha256_hex
 from fairtrial.evidence.progress import LaunchState
 from fairtrial.judge.cell_view import Answer, CellView, first, no_launch
 from fairtrial.judge.normal import Normal, Place
-from fairtrial.schema.facts import Amended, JournalLine, LaunchReady, LaunchStarting, Opened, PhaseEnded
-from fairtrial.schema.vocab import LaunchPurpose, Phase, Proof, RecipeKind
+from fairtrial.profiles.registry import PROFILES
+from fairtrial.schema.facts import (
+    Amended,
+    JournalLine,
+    LaunchReady,
+    LaunchStarting,
+    Opened,
+    PhaseEnded,
+    PhaseStarted,
+    WindowOpened,
+)
+from fairtrial.schema.vocab import LaunchPurpose, Level, Phase, Proof, RecipeKind
+
+_ALIVE, _PORT, _HEALTHY = "alive", "port ours", "healthy"
 
 
 def fresh_launch(view: CellView) -> Answer:
-    """Each launch was started for this workload alone and served nothing else."""
+    """Each launch was started for this trial: for one window, at level formal for this workload alone.
+
+    One server a window, shared by its workloads, is the standard design.
+    """
     if absent := no_launch(view):
         return None, absent
+    alone = view.normal.plan.level is Level.FORMAL
     problems = []
     for place, launch in view.launches():
         if launch is None:
             continue
-        if view.normal.plan.arm(place.arm).recipe.kind is RecipeKind.ATTACH:
-            problems.append(f"arm {place.arm}: an attached server is not started by the trial")
-        elif launch.started is None or not launch.started.pid:
+        problem = _not_fresh(view, place, launch, alone=alone)
+        if problem is None:
             return None, f"arm {place.arm}: the journal names no process"
-        elif set(_served(launch)) != {view.workload.name}:
-            problems.append(f"arm {place.arm}: launch {launch.id} served {', '.join(_served(launch))}")
-        elif _shares_process(view.normal, launch):
-            problems.append(f"arm {place.arm}: launch {launch.id} is a process of another launch")
-    return first(problems, "each arm had a server started for this workload alone")
+        problems.extend([f"arm {place.arm}: {problem}"] if problem else [])
+    whom = "this workload alone" if alone else "this window alone"
+    return first(problems, f"each arm had a server started for {whom}")
+
+
+def _not_fresh(view: CellView, place: Place, launch: LaunchState, *, alone: bool) -> str | None:
+    """Why a launch isn't fresh; empty when it is, None when nothing tells."""
+    if view.normal.plan.arm(place.arm).recipe.kind is RecipeKind.ATTACH:
+        return "an attached server is not started by the trial"
+    if launch.started is None or not launch.started.pid:
+        return None
+    served, windows = _served(launch), _windows(view.normal, launch)
+    if alone and set(served) != {view.workload.name}:
+        return f"launch {launch.id} served {', '.join(served)}"
+    if len(windows) > 1:
+        return f"launch {launch.id} served windows {', '.join(windows)}"
+    return (
+        f"launch {launch.id} is a process of another launch" if _shares_process(view.normal, launch) else ""
+    )
 
 
 def _served(launch: LaunchState) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*launch.starting.workloads, *(workload for workload, _ in launch.begun))))
+
+
+def _windows(normal: Normal, launch: LaunchState) -> tuple[str, ...]:
+    """The windows in which a launch was started or sent traffic."""
+    found = {launch.starting.window: None}
+    window = launch.starting.window
+    for line in normal.lines:
+        if isinstance(line.fact, WindowOpened):
+            window = line.fact.window
+        elif isinstance(line.fact, PhaseStarted) and line.fact.launch == launch.id:
+            found[window] = None
+    return tuple(found)
 
 
 def _shares_process(normal: Normal, launch: LaunchState) -> bool:
@@ -121,11 +162,12 @@ def arm_identity(normal: Normal, arm: str) -> Answer:
     for fact in ready:
         if fact.launch not in normal.identities:
             return None, f"arm {arm}: the identity of launch {fact.launch} can't be read as proven"
+    excused = _nobodys_business(normal, arm)
     weakest = [
         (fact.launch, name, proof)
         for fact in ready
         for name, proof in proofs(fact)
-        if proof is not Proof.TRUE
+        if proof is not Proof.TRUE and not (proof is Proof.UNVERIFIED and name in excused)
     ]
     if weakest:
         launch, name, proof = weakest[0]
@@ -135,12 +177,22 @@ def arm_identity(normal: Normal, arm: str) -> Answer:
     return True, f"arm {arm}: one identity in {len(ready)} launches"
 
 
+def _nobodys_business(normal: Normal, arm: str) -> frozenset[str]:
+    """The readiness proofs that may stay unverified: an attached server's process isn't the trial's."""
+    recipe = normal.plan.arm(arm).recipe
+    if recipe.kind is not RecipeKind.ATTACH:
+        return frozenset()
+    profile = PROFILES.get(recipe.profile)
+    no_page = profile is not None and profile.health_path is None
+    return frozenset({_ALIVE, _PORT, _HEALTHY} if no_page else {_ALIVE, _PORT})
+
+
 def proofs(ready: LaunchReady) -> tuple[tuple[str, Proof], ...]:
     """The readiness proofs by name."""
     return (
-        ("alive", ready.alive),
-        ("port ours", ready.port_ours),
-        ("healthy", ready.healthy),
+        (_ALIVE, ready.alive),
+        (_PORT, ready.port_ours),
+        (_HEALTHY, ready.healthy),
         ("model", ready.model),
         ("answers", ready.answers),
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from fairtrial.judge.cell_view import with_more
 from fairtrial.judge.normal import Normal, Place
 from fairtrial.schema.judgment import CellEquality, CounterDelta
 from fairtrial.schema.plan import FrozenGate
@@ -84,8 +85,7 @@ class Tally:
         )
         for outcome, reasons in parts:
             if reasons:
-                more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-                return Found(outcome, population, observed, reasons[0] + more)
+                return Found(outcome, population, observed, with_more(reasons))
         if not self.passed:
             return Found(GateOutcome.NOT_RUN, population, observed, "there is nothing in its scope")
         return Found(GateOutcome.PASSED, population, observed, f"holds in {self.passed} of {self.size}")

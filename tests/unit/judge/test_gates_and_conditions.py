@@ -2,6 +2,7 @@
 
 import pytest
 
+from fairtrial.judge.cell_view import with_more
 from fairtrial.judge.judge import judge
 from fairtrial.schema.facts import (
     Amended,
@@ -11,7 +12,9 @@ from fairtrial.schema.facts import (
     LaunchReady,
     LaunchStarted,
     Noted,
+    PhaseStarted,
     SessionFaulted,
+    WindowOpened,
 )
 from fairtrial.schema.plan import FrozenGate
 from fairtrial.schema.vocab import (
@@ -198,16 +201,32 @@ def test_another_order_than_declared():
     assert condition(judged, Condition.ORDER_AS_DECLARED, repetition=2).holds is False
 
 
-def test_a_launch_for_several_workloads_is_not_fresh():
+def one_server_a_window(level):
     plan = small_plan()
-    plan = plan.model_copy(
-        update={"design": plan.design.model_copy(update={"launch_scope": LaunchScope.WINDOW})}
-    )
-    judged = judge(fabricate(Script(plan=plan)))
+    design = plan.design.model_copy(update={"launch_scope": LaunchScope.WINDOW})
+    return plan.model_copy(update={"design": design, "level": level})
+
+
+@pytest.mark.parametrize(("level", "fresh"), [(Level.FORMAL, False), (Level.STANDARD, True)])
+def test_a_launch_for_the_workloads_of_a_window_is_fresh_unless_formal(level, fresh):
+    judged = judge(fabricate(Script(plan=one_server_a_window(level))))
     assert judged.coverage.launches_counted == 4
-    assert condition(judged, Condition.FRESH_LAUNCH).holds is False
+    for workload in ("returning", "cold"):
+        assert condition(judged, Condition.FRESH_LAUNCH, workload).holds is fresh
     assert gate(judged, "completeness").outcome is GateOutcome.PASSED
-    assert any("more than one workload" in reason for reason in judged.level_reasons)
+    alone = any("more than one workload" in reason for reason in judged.level_reasons)
+    assert alone is (level is Level.FORMAL)
+
+
+def test_a_launch_that_served_in_another_window_too_is_not_fresh():
+    """The server of r1a is still asked after r1b was opened: the second workload belongs to both."""
+    evidence = fabricate(Script(plan=one_server_a_window(Level.STANDARD)))
+    facts = [line.fact for line in evidence.lines]
+    opened = next(fact for fact in facts if isinstance(fact, WindowOpened) and fact.window == "r1b.1")
+    at = next(i for i, f in enumerate(facts) if isinstance(f, PhaseStarted) and f.workload == "cold")
+    judged = judge(with_facts(evidence, [*facts[:at], opened, *facts[at:]]))
+    found = condition(judged, Condition.FRESH_LAUNCH)
+    assert (found.holds, found.reason) == (False, "arm A: launch r1a.1 served windows r1a.1, r1b.1")
 
 
 def test_two_launches_that_are_one_process_are_not_fresh():
@@ -223,15 +242,57 @@ def test_two_launches_that_are_one_process_are_not_fresh():
     assert condition(judged, Condition.FRESH_LAUNCH).holds is False
 
 
-def test_attached_servers_are_quick():
+def attached(profile=RecipeKind.REFERENCE.value, **proofs):
+    """A quick trial over two attached servers, every launch with these readiness proofs."""
     plan = small_plan()
-    arms = tuple(
-        arm.model_copy(update={"recipe": arm.recipe.model_copy(update={"kind": RecipeKind.ATTACH})})
-        for arm in plan.arms
+    update = {"kind": RecipeKind.ATTACH, "profile": profile}
+    arms = tuple(arm.model_copy(update={"recipe": arm.recipe.model_copy(update=update)}) for arm in plan.arms)
+    design = plan.design.model_copy(update={"launch_scope": LaunchScope.ATTACHED})
+    plan = plan.model_copy(update={"arms": arms, "design": design, "level": Level.QUICK})
+    evidence = fabricate(Script(plan=plan))
+    facts = (line.fact for line in evidence.lines)
+    return judge(
+        with_facts(
+            evidence, [f.model_copy(update=proofs) if isinstance(f, LaunchReady) else f for f in facts]
+        )
     )
-    judged = judge(fabricate(Script(plan=plan.model_copy(update={"arms": arms}))))
+
+
+NOT_OURS = {"alive": Proof.UNVERIFIED, "port_ours": Proof.UNVERIFIED}
+
+
+def test_attached_servers_are_quick_and_their_process_is_nobodys_business():
+    judged = attached(**NOT_OURS)
     assert judged.level_claimed is Level.QUICK
     assert condition(judged, Condition.FRESH_LAUNCH).holds is False
+    assert condition(judged, Condition.IDENTITY_VERIFIED).holds is True
+    assert gate(judged, "identity").outcome is GateOutcome.PASSED
+    assert all(cell.usable for cell in judged.cells)
+    # What is unverified stays so in the record of the launches.
+    assert {launch.ready for launch in judged.launches} == {Proof.UNVERIFIED}
+
+
+@pytest.mark.parametrize(
+    ("profile", "proofs", "outcome"),
+    [
+        ("reference", {"alive": Proof.FALSE}, GateOutcome.FAILED),
+        ("reference", {"port_ours": Proof.MISSING}, GateOutcome.MISSING),
+        ("reference", {"healthy": Proof.UNVERIFIED}, GateOutcome.MISSING),
+        ("openai", {"healthy": Proof.UNVERIFIED}, GateOutcome.PASSED),  # it has no health page
+        ("openai", {"healthy": Proof.FALSE}, GateOutcome.FAILED),
+        ("openai", {"model": Proof.UNVERIFIED}, GateOutcome.MISSING),
+        ("openai", {"answers": Proof.UNVERIFIED}, GateOutcome.MISSING),
+    ],
+)
+def test_the_rest_of_an_attached_servers_identity_must_be_proven(profile, proofs, outcome):
+    judged = attached(profile, **{**NOT_OURS, **proofs})
+    assert gate(judged, "identity").outcome is outcome
+
+
+def test_more_reasons_are_counted_as_reasons():
+    assert with_more(["a"]) == "a"
+    assert with_more(["a", "b"]) == "a (and 1 more reason)"
+    assert with_more(["a", "b", "c"]) == "a (and 2 more reasons)"
 
 
 def test_quick_cells_are_usable_without_what_only_higher_levels_ask():
