@@ -1,6 +1,7 @@
 """Bad input: every problem at once, one line each, exit 2, nothing started, nothing lost."""
 
 import json
+import signal
 import socket
 from contextlib import closing
 
@@ -56,7 +57,7 @@ conversations = {{ count = 2, input_tokens = 64, output_tokens = 1 }}
             "bad.toml:2: levle: unknown key (did you mean level?)",
             f"bad.toml:3: baseline.port: port {port}: is in use",
             "bad.toml:6: candidates.B.options.host_row_percent: must be from 1 to 99, not 100",
-            "bad.toml:7: candidates.C.argv: no such executable: /no/such/binary",
+            "bad.toml:8: candidates.C.argv: no such executable: /no/such/binary",
             "bad.toml:12: candidates.D.options.host_pool_bytes",
             "bad.toml:14: limits.disk",
             "bad.toml:16: workloads.a.conversations.count: must be a whole number, not '12'",
@@ -108,7 +109,7 @@ def test_a_frozen_plan_cannot_be_edited(program):
         assert "journal" in done.stderr
 
 
-def test_an_amendment_is_recorded_and_needs_a_reason(program):
+def test_an_amendment_is_recorded_and_needs_a_reason(program, eventually):
     (program.home / "plan.toml").write_text(GOOD)
     program.run("plan", "freeze", "plan.toml", "trial")
     before = (program.home / "trial" / "plan.frozen.json").read_bytes()
@@ -118,6 +119,13 @@ def test_an_amendment_is_recorded_and_needs_a_reason(program):
     assert (program.home / "trial" / "plan.frozen.json").read_bytes() == before
     amended = [fact for fact in program.facts("trial") if fact["type"] == "amended"]
     assert [fact["retroactive"] for fact in amended] == [False]
+    process = program.start("resume", "trial", "--quiet")
+    eventually(lambda: any(fact["type"] == "phase_ended" for fact in program.facts("trial")))
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    late = ("plan", "amend", "trial", "--set", "limits.cooldown_ms=6", "--reason", "hotter")
+    refused = program.run(*late, code=2)
+    assert "--retroactive" in refused.stderr
     program.run("resume", "trial", "--quiet")
     assert "it gets hot" in program.run("report", "trial", "--format", "md").stdout
 
@@ -127,7 +135,7 @@ def test_a_trial_directory_is_never_overwritten(program):
     (program.home / "trial").mkdir()
     (program.home / "trial" / "thesis.txt").write_text("years of work")
     done = program.run("run", "plan.toml", "--into", "trial", code=2)
-    assert "not empty" in done.stderr
+    assert "is not empty" in done.stderr
     assert (program.home / "trial" / "thesis.txt").read_text() == "years of work"
     done = program.run("init", "plan.toml", code=2)
     assert (program.home / "plan.toml").read_text() == GOOD

@@ -131,6 +131,37 @@ def test_a_baseline_in_service_is_taken_down_brought_back_and_outlives_us(progra
     assert program.services() == []
 
 
+def test_restore_looks_at_the_host_and_not_only_at_the_journal(program, eventually):
+    port = free_port()
+    plan = program.write_plan(port=port)
+    program.run("serve", "load", plan)
+    program.run("run", plan, "--into", "trial", "--quiet")
+    assert program.json("status", "trial")["as_at_start_now"] is True
+    os.kill(program.services()[0]["pid"], signal.SIGKILL)
+    eventually(lambda: program.services() == [])
+    journal = {p.name: p.read_bytes() for p in (program.home / "trial" / "journal").glob("*.jsonl")}
+    status = program.json("status", "trial")
+    assert status["as_at_start_now"] is False
+    assert status["next_step"] == "fairtrial restore trial"
+    done = program.run("restore", "trial", "--quiet")
+    assert "restored" in done.stderr
+    assert [service["port"] for service in program.services()] == [port]
+    assert program.json("status", "trial")["as_at_start_now"] is True
+    program.run("restore", "trial", "--quiet")
+    assert len(program.services()) == 1
+    kept = {p.name: p.read_bytes() for p in (program.home / "trial" / "journal").glob("*.jsonl")}
+    assert kept == journal, "a finished trial takes no more facts"
+    program.run("serve", "unload", plan)
+
+
+def test_resume_of_a_finished_trial_changes_nothing(finished):
+    program, _ = finished
+    before = {p.name: p.read_bytes() for p in (program.home / "trial" / "journal").glob("*.jsonl")}
+    program.run("resume", "trial", "--quiet")
+    after = {p.name: p.read_bytes() for p in (program.home / "trial" / "journal").glob("*.jsonl")}
+    assert after == before
+
+
 def test_ctrl_c_finishes_the_launch_restores_and_resume_goes_on(program, eventually, living):
     program.write_plan()
     process = program.start("run", "plan.toml", "--into", "trial")
@@ -143,6 +174,7 @@ def test_ctrl_c_finishes_the_launch_restores_and_resume_goes_on(program, eventua
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
+    assert "stopping after the server in hand" in err
     assert "restored" in err
     facts = program.facts("trial")
     assert not living(facts[0]["run"])

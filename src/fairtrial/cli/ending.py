@@ -19,14 +19,16 @@ def halt_line(end: SessionEnd) -> str:
     trouble = " ".join(end.trouble.split()) or "no reason was given"
     match end.reason:
         case HaltReason.STOPPED:
-            return f"stopped; the baseline is restored ({resume})"
+            return f"stopped; the start state is restored ({resume})"
         case HaltReason.NOT_RESTORED:
             restore = f"fairtrial restore {end.directory}"
             return f"the baseline is NOT restored: {trouble} (bring it back with: {restore})"
         case HaltReason.LAUNCH_FAILED:
-            return f"a launch failed: {trouble}; the baseline is restored (mend it, then {resume})"
+            new = "if the plan is wrong, correct it and run it anew: a frozen plan can't change"
+            mend = f"mend the server, then {resume}; {new}"
+            return f"a launch failed: {trouble}; the start state is restored ({mend})"
         case HaltReason.FAULTED:
-            return f"{trouble}; the baseline is restored ({resume})"
+            return f"{trouble}; the start state is restored ({resume})"
         case HaltReason.FINISHED:
             return "finished"
 

@@ -106,8 +106,8 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def _command(argv: list[str]) -> str:
-    words = [word for word in argv[:2] if word.isalpha()]
-    return f"{' '.join(words[:1])} " if words else ""
+    """The command whose help would tell, followed by a blank; empty for the whole program."""
+    return f"{argv[0]} " if argv and argv[0] in app else ""
 
 
 def _internal(error: Exception) -> int:

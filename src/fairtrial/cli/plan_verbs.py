@@ -26,7 +26,7 @@ PlanPath = Annotated[Path, Parameter(help="The plan.toml.")]
 Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead of text.")]
 
 
-def check(plan: PlanPath, *, into: Into = None, json: Json = False) -> int:
+def check(plan: PlanPath, /, *, into: Into = None, json: Json = False) -> int:
     """List every problem of a plan and of this machine for it; starts nothing."""
     try:
         checked = sound_plan(plan, into or Path("runs"))
@@ -56,6 +56,7 @@ def check(plan: PlanPath, *, into: Into = None, json: Json = False) -> int:
 
 def show(
     plan: PlanPath,
+    /,
     *,
     expanded: Annotated[bool, Parameter(help="Print the plan with every default spelled out.")] = False,
     json: Json = False,
@@ -103,7 +104,7 @@ def show(
 
 
 def freeze_into_trial(
-    plan: PlanPath, into: Annotated[Path, Parameter(help="New trial directory.")], *, json: Json = False
+    plan: PlanPath, into: Annotated[Path, Parameter(help="New trial directory.")], /, *, json: Json = False
 ) -> int:
     """Freeze a plan into a trial directory; `fairtrial resume` runs it."""
     frozen = freeze(sound_plan(plan, into))
@@ -120,17 +121,21 @@ def freeze_into_trial(
 
 def amend(
     trial: Annotated[Path, Parameter(help="The trial's directory.")],
+    /,
+    *,
     change: Annotated[
         list[str], Parameter(("--set",), help="KEY=VALUE, the value as JSON; may be repeated.")
     ],
-    *,
     reason: Annotated[str, Parameter(help="Why. Recorded for good.")],
+    retroactive: Annotated[
+        bool, Parameter(help="Record it even though traffic was sent; that traffic can't be used then.")
+    ] = False,
 ) -> int:
     """Record an amendment to a frozen plan; its original bytes stay as they are."""
     changes = dict(_change(text) for text in change)
     with open_context(open_trial(trial), Silent(), StopFlag()) as context:
-        retroactive = record_amendment(context, changes, reason)
-    say("amended" + (" after traffic: what it affects can't be used" if retroactive else ""))
+        late = record_amendment(context, changes, reason, after_traffic=retroactive)
+    say("amended" + (" after traffic: none of the traffic before it can be used" if late else ""))
     return ExitCode.DONE
 
 

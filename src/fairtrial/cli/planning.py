@@ -12,7 +12,7 @@ from fairtrial.schema.errors import PlanError
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import Phase
 from fairtrial.serve.registry import find_baseline
-from fairtrial.trial.service import BASELINE
+from fairtrial.trial.probing import BASELINE
 
 
 def sound_plan(path: Path, trial: Path | None) -> CheckedPlan:

@@ -8,9 +8,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from fairtrial.evidence.progress import Progress as Facts
+from fairtrial.plan.estimate import estimate
+from fairtrial.schema.cases import cases_of
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.schedule import schedule
-from fairtrial.schema.vocab import Phase
+from fairtrial.schema.vocab import Phase, ServiceState, StopRequest
 from fairtrial.trial import actions as a
 from fairtrial.trial.pace import Pace
 
@@ -27,6 +29,7 @@ class Show:
     def __init__(self, *, quiet: bool = False) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._live = self._console.is_terminal and not quiet
+        self._plan: FrozenPlan | None = None
         self._pace: Pace | None = None
         self._windows: list[str] = []
         self._bar: Progress | None = None
@@ -34,6 +37,8 @@ class Show:
         self._phase: TaskID | None = None
         self._launch_began = 0.0
         self._counted = 0
+        self._eta = ""
+        self._in_service = False
         self._here: dict[tuple[str, Phase], int] = {}
 
     def __enter__(self) -> Self:
@@ -47,25 +52,33 @@ class Show:
 
     def began(self, plan: FrozenPlan, progress: Facts) -> None:
         """A session begins."""
-        self._pace = Pace(plan)
+        self._plan, self._pace = plan, Pace(plan)
         self._windows = [window.name for window in schedule(plan)]
         self._counted = self._pace.counted(progress)
+        start = progress.start_state
+        self._in_service = start is not None and start.state is ServiceState.RUNNING
+        guess = estimate(plan).seconds
+        if guess is not None and self._pace.total:
+            left = guess * (1 - self._counted / self._pace.total)
+            self._eta = f"about {_duration(left)} left"
         if self._live:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=None),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[note]}"),
+                TextColumn("elapsed"),
                 TimeElapsedColumn(),
                 console=self._console,
             )
             self._all = self._bar.add_task(
-                "requests", total=self._pace.total, completed=self._counted, note=""
+                "requests", total=self._pace.total, completed=self._counted, note=self._eta
             )
             self._bar.start()
         else:
             self._line(
                 f"{plan.id}: {len(self._windows)} windows, {self._pace.total} requests, {self._counted} done"
+                f"{', ' + self._eta if self._eta else ''}",
             )
 
     def step(self, action: a.Action) -> None:
@@ -82,13 +95,18 @@ class Show:
             if self._pace is not None:
                 self._pace.started(action.launch, self._launch_began)
         elif isinstance(action, a.Drive) and self._bar is not None:
-            self._phase = self._bar.add_task(f"{action.workload} {action.phase}", total=None, note="")
-        elif type(action) in _WORDS:
+            self._phase = self._bar.add_task(
+                f"{action.workload} {action.phase}", total=self._expected(action), note=""
+            )
+        elif type(action) in _WORDS and (self._in_service or isinstance(action, a.Reap)):
             self._line(f"  {_WORDS[type(action)]}")
 
     def done(self, action: a.Action, progress: Facts) -> None:
         """A step was carried out."""
-        if isinstance(action, a.StartLaunch):
+        if isinstance(action, a.ObserveStart):
+            start = progress.start_state
+            self._in_service = start is not None and start.state is ServiceState.RUNNING
+        elif isinstance(action, a.StartLaunch):
             state = progress.launches.get(action.launch)
             if state is not None and state.ready is not None and not self._live:
                 self._line(f"  {action.launch}: ready in {time.monotonic() - self._launch_began:.1f} s")
@@ -107,9 +125,24 @@ class Show:
         self._here[action.workload, action.phase] = done
         self._bar.update(self._all, completed=self._counted + sum(self._here.values()))
 
+    def heard(self, request: StopRequest) -> None:
+        """A person asked to stop: say so at once, while the step in hand goes on."""
+        if request is StopRequest.NOW:
+            self._line("stopping now: ending the server in hand, bringing the start state back")
+        else:
+            self._line(
+                "stopping after the server in hand, then bringing the start state back; "
+                "Ctrl-C again to do that at once",
+            )
+
     def say(self, text: str) -> None:
         """A sentence a person should read."""
         self._line(text.rstrip())
+
+    def _expected(self, action: a.Drive) -> int | None:
+        return (
+            None if self._plan is None else len(cases_of(self._plan.workload(action.workload), action.phase))
+        )
 
     def _phase_done(self, action: a.Drive, progress: Facts) -> None:
         if self._bar is not None and self._phase is not None:
@@ -129,13 +162,15 @@ class Show:
         now = time.monotonic()
         self._pace.ended(launch, now)
         self._counted, self._here = self._pace.counted(progress), {}
+        counts = progress.counted(launch.rpartition(".")[0]) is not None
+        how = "done" if counts else "stopped; it does not count"
         left = self._pace.remaining_s(progress, now)
         eta = "" if left is None else f"about {_duration(left)} left"
         if self._bar is not None:
             self._bar.update(self._all, completed=self._counted, note=eta)
         else:
             self._line(
-                f"  {launch}: done; {self._counted}/{self._pace.total} requests{', ' + eta if eta else ''}"
+                f"  {launch}: {how}; {self._counted}/{self._pace.total} requests{', ' + eta if eta else ''}"
             )
 
     def _line(self, text: str) -> None:

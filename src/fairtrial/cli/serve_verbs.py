@@ -13,16 +13,17 @@ from fairtrial.schema.vocab import ExitCode
 from fairtrial.serve.hostlock import hold
 from fairtrial.serve.registry import entries, find_baseline
 from fairtrial.trial.incumbent import put_baseline_in_service, take_baseline_out
+from fairtrial.trial.probing import BASELINE
 
 PlanPath = Annotated[Path, Parameter(help="The plan whose baseline is meant.")]
 Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead of text.")]
 
 
-def load(plan: PlanPath, *, json: Json = False) -> int:
+def load(plan: PlanPath, /, *, json: Json = False) -> int:
     """Start a plan's baseline and leave it in service; a trial then takes it down and brings it back."""
     frozen = freeze(sound_plan(plan, None))
     with hold(frozen.plan.id):
-        if (entry := find_baseline(frozen.private.recipes["A"])) is None:
+        if (entry := find_baseline(frozen.private.recipes[BASELINE])) is None:
             entry = put_baseline_in_service(frozen)
         else:
             say("it is in service already")
@@ -47,11 +48,11 @@ def status(*, json: Json = False) -> int:
     return ExitCode.DONE
 
 
-def unload(plan: PlanPath) -> int:
+def unload(plan: PlanPath, /) -> int:
     """Take a plan's baseline out of service."""
     frozen = freeze(sound_plan(plan, None))
     with hold(frozen.plan.id):
-        entry = find_baseline(frozen.private.recipes["A"])
+        entry = find_baseline(frozen.private.recipes[BASELINE])
         if entry is None:
             raise UsageError("the baseline of this plan is not in service", where=str(plan))
         take_baseline_out(entry)

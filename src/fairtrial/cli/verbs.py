@@ -23,9 +23,10 @@ from fairtrial.schema.errors import UsageError
 from fairtrial.schema.facts import Fact
 from fairtrial.schema.vocab import ExitCode
 from fairtrial.trial.actions import HaltReason
-from fairtrial.trial.directory import open_trial
+from fairtrial.trial.directory import expect_new, open_trial
 from fairtrial.trial.notes import check_note, leave_in_inbox, record_note
 from fairtrial.trial.outcome import judge_trial, write_outcome
+from fairtrial.trial.presence import as_at_start
 from fairtrial.trial.standing import standing
 from fairtrial.trial.stopping import StopFlag
 from fairtrial.trial.verbs import SessionEnd, open_context, run_new, run_session
@@ -40,6 +41,7 @@ Into = Annotated[Path | None, Parameter(help="New directory of the trial; runs/I
 
 def run(
     plan: Annotated[Path, Parameter(help="The plan.toml to run.")],
+    /,
     *,
     into: Into = None,
     quiet: Quiet = False,
@@ -51,11 +53,12 @@ def run(
     The first Ctrl-C finishes the server in hand, restores and stops; the second restores at once.
     """
     path = into or _default_directory(plan.stem)
+    expect_new(path)
     frozen = freeze(sound_plan(plan, path))
     announce(frozen.plan, quiet=quiet)
     say(f"evidence: {path}")
     with Show(quiet=quiet) as watcher:
-        end = run_new(frozen, path, watcher, StopFlag())
+        end = run_new(frozen, path, watcher, StopFlag(watcher.heard))
     return _finish(end, json=json, with_code=exit_code)
 
 
@@ -67,14 +70,14 @@ def demo(*, into: Into = None, quiet: Quiet = False, json: Json = False) -> int:
     return run(built_in("demo"), into=into, quiet=quiet, json=json)
 
 
-def resume(trial: Trial, *, quiet: Quiet = False, json: Json = False, exit_code: WithCode = False) -> int:
+def resume(trial: Trial, /, *, quiet: Quiet = False, json: Json = False, exit_code: WithCode = False) -> int:
     """Go on with an interrupted trial: end what is left over, restore, run what is missing."""
     with Show(quiet=quiet) as watcher:
-        end = run_session(trial, watcher, StopFlag())
+        end = run_session(trial, watcher, StopFlag(watcher.heard))
     return _finish(end, json=json, with_code=exit_code)
 
 
-def restore(trial: Trial, *, quiet: Quiet = False, json: Json = False) -> int:
+def restore(trial: Trial, /, *, quiet: Quiet = False, json: Json = False) -> int:
     """End what a trial left running and bring its baseline back into service."""
     with Show(quiet=quiet) as watcher:
         end = run_session(trial, watcher, StopFlag(), only_restore=True)
@@ -88,7 +91,7 @@ def restore(trial: Trial, *, quiet: Quiet = False, json: Json = False) -> int:
     return ExitCode.DONE
 
 
-def note(trial: Trial, text: Annotated[str, Parameter(help="What to put into the ledger.")]) -> int:
+def note(trial: Trial, text: Annotated[str, Parameter(help="What to put into the ledger.")], /) -> int:
     """Add a note to a trial's ledger, also while it runs."""
     data = check_note(text)
     directory = open_trial(trial)
@@ -105,9 +108,10 @@ def note(trial: Trial, text: Annotated[str, Parameter(help="What to put into the
     return ExitCode.DONE
 
 
-def status(trial: Trial, *, json: Json = False) -> int:
+def status(trial: Trial, /, *, json: Json = False) -> int:
     """Show what a trial has done, what is left, and whether the baseline is restored."""
-    found = standing(open_trial(trial), fold(_facts(trial)))
+    directory, progress = open_trial(trial), fold(_facts(trial))
+    found = standing(directory, progress, as_now=as_at_start(directory, progress))
     if json:
         put_json(found.as_json())
     else:
@@ -115,7 +119,7 @@ def status(trial: Trial, *, json: Json = False) -> int:
     return ExitCode.DONE if found.restored else ExitCode.NOT_RESTORED
 
 
-def judge(trial: Trial, *, json: Json = False, exit_code: WithCode = False) -> int:
+def judge(trial: Trial, /, *, json: Json = False, exit_code: WithCode = False) -> int:
     """Derive the judgment again from the evidence and write it beside it."""
     outcome = judge_trial(_opened(trial))
     page = write_outcome(trial, outcome)
@@ -130,6 +134,7 @@ def judge(trial: Trial, *, json: Json = False, exit_code: WithCode = False) -> i
 
 def report(
     trial: Trial,
+    /,
     *,
     form: Annotated[
         Literal["terminal", "md", "html", "json"], Parameter("--format", help="How to render it.")
@@ -154,6 +159,7 @@ def report(
 
 def init(
     path: Annotated[Path, Parameter(help="The file to write.")] = Path("plan.toml"),
+    /,
 ) -> int:
     """Write a small plan.toml to start from; never overwrites a file."""
     text = built_in("start").read_text(encoding="utf-8")

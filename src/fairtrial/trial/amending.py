@@ -39,8 +39,16 @@ def effective_plan(frozen: FrozenPlan, facts: Iterable[Fact], store: Store) -> F
     return read(Amendment, store.read(artifact), where=artifact).plan
 
 
-def record_amendment(context: Context, changes: Mapping[str, object], reason: str) -> bool:
+def record_amendment(
+    context: Context, changes: Mapping[str, object], reason: str, *, after_traffic: bool
+) -> bool:
     """Record a change to the plan.
+
+    Args:
+        context: An open session.
+        changes: New value by dotted path in the frozen plan.
+        reason: Why.
+        after_traffic: Whether to record it even if traffic that it may affect was already sent.
 
     Returns:
         Whether it is retroactive: formal traffic had been sent before, so that what it affects
@@ -54,10 +62,15 @@ def record_amendment(context: Context, changes: Mapping[str, object], reason: st
     if context.progress.closed is not None:
         raise UsageError("the trial is closed: its plan can't be amended any more")
     plan = amend(context.plan, changes)
+    retroactive = _traffic_was_sent(context.progress)
+    if retroactive and not after_traffic:
+        raise UsageError(
+            "traffic was already sent under the present plan: after this amendment none of it can be used",
+            hint="add --retroactive to record it all the same, or run a new trial",
+        )
     amendment = Amendment(reason=reason, keys=tuple(sorted(changes)), plan=plan)
     number = 1 + sum(1 for fact in context.journal.facts if isinstance(fact, Amended))
     artifact = context.seal(canonical(amendment), f"amendment-{number}", ArtifactRole.AMENDMENT, None)
-    retroactive = _traffic_was_sent(context.progress)
     context.record(
         Amended(artifact=artifact, plan_sha256=sha256_hex(canonical(plan)), retroactive=retroactive),
     )

@@ -34,6 +34,17 @@ class TrialDirectory:
         return self.path / "work"
 
 
+def expect_new(path: Path) -> None:
+    """Make sure that a trial can begin there.
+
+    Raises:
+        UsageError: Something is already there.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        there = "holds another trial" if (path / PLAN_FILE).exists() else "is not empty"
+        raise UsageError(f"the directory {there}", where=str(path), hint="name a new one with --into")
+
+
 def create(path: Path, frozen: Frozen) -> TrialDirectory:
     """Make a new trial directory.
 
@@ -41,9 +52,7 @@ def create(path: Path, frozen: Frozen) -> TrialDirectory:
         UsageError: Something is already there.
         EvidenceError: It can't be written.
     """
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        hint = f"go on with it: fairtrial resume {path}" if (path / PLAN_FILE).exists() else "choose another"
-        raise UsageError("the directory is not empty", where=str(path), hint=hint)
+    expect_new(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

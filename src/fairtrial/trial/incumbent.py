@@ -1,9 +1,7 @@
 """The baseline put into service and taken out by hand, outside any trial."""
 
 import secrets
-from pathlib import Path
 
-from fairtrial.drive.probe import probe
 from fairtrial.plan.freeze import Frozen
 from fairtrial.profiles.registry import profile
 from fairtrial.schema.errors import LaunchError
@@ -12,8 +10,7 @@ from fairtrial.schema.vocab import Proof
 from fairtrial.serve.ports import free_port
 from fairtrial.serve.service import Placement, put_in_service, take_out
 from fairtrial.serve.state import state_dir
-from fairtrial.serve.token import bearer_token
-from fairtrial.trial.service import BASELINE
+from fairtrial.trial.probing import BASELINE, service_prober
 
 
 def put_baseline_in_service(frozen: Frozen) -> ServiceEntry:
@@ -26,18 +23,11 @@ def put_baseline_in_service(frozen: Frozen) -> ServiceEntry:
     engine = profile(recipe.frozen.profile)
     run = f"s{secrets.token_hex(6)}"
     log = state_dir() / f"{run}.log"
-    workload = frozen.plan.workloads[0]
-    requests = frozen.private.files.get(workload.name)
-    path = None if requests is None else Path(requests)
-
-    def send(base_url: str, model: str) -> str | None:
-        return probe(base_url, model, workload, engine, bearer_token(recipe), requests_path=path)
-
     placed = put_in_service(
         recipe,
         Placement(run=run, launch=f"service-{run}.1", port=recipe.port or free_port(), log=log),
         engine,
-        probe=send,
+        probe=service_prober(frozen.private, frozen.plan),
     )
     if placed.entry is None:
         raise LaunchError(f"the baseline did not become ready: {placed.readiness.message}", hint=f"see {log}")

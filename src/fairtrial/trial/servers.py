@@ -1,9 +1,7 @@
 """Measured servers: started, proven ready, stopped, and found again after a crash."""
 
 import time
-from collections.abc import Callable
 
-from fairtrial.drive.probe import probe
 from fairtrial.evidence.documents import canonical, sha256_hex
 from fairtrial.schema.facts import (
     LaunchEnded,
@@ -23,9 +21,9 @@ from fairtrial.serve.process import StartError, start
 from fairtrial.serve.readiness import Readiness
 from fairtrial.serve.ready import wait_ready
 from fairtrial.serve.stop import Ending, stop
-from fairtrial.serve.token import bearer_token
 from fairtrial.trial.actions import StartLaunch
 from fairtrial.trial.context import Context
+from fairtrial.trial.probing import prober
 
 
 def start_launch(context: Context, action: StartLaunch) -> None:
@@ -51,7 +49,7 @@ def start_launch(context: Context, action: StartLaunch) -> None:
         readiness = attach(
             recipe,
             context.profile(arm),
-            probe=prober(context, arm, workload),
+            probe=prober(context.directory.private, arm, workload),
             should_stop=lambda: context.stop.at_once,
         )
         context.addresses[action.launch] = recipe.url or ""
@@ -88,21 +86,10 @@ def _start(context: Context, action: StartLaunch, port: int, workload: FrozenWor
         running,
         recipe,
         context.profile(arm),
-        probe=prober(context, arm, workload),
+        probe=prober(context.directory.private, arm, workload),
         deadline_s=recipe.frozen.timing.start_ms / 1000,
         should_stop=lambda: context.stop.at_once,
     )
-
-
-def prober(context: Context, arm: str, workload: FrozenWorkload) -> Callable[[str, str], str | None]:
-    """A probe that sends one request of the measured shape: ``(base_url, model) -> error line or None``."""
-    recipe, profile = context.recipe(arm), context.profile(arm)
-    path = context.requests_path(workload)
-
-    def send(base_url: str, model: str) -> str | None:
-        return probe(base_url, model, workload, profile, bearer_token(recipe), requests_path=path)
-
-    return send
 
 
 def record_readiness(context: Context, launch: str, readiness: Readiness) -> None:

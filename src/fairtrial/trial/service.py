@@ -1,7 +1,5 @@
 """The baseline in service: what was there at the start, taking it down, bringing it back."""
 
-from collections.abc import Callable
-
 from fairtrial.schema.facts import (
     BaselineRestored,
     BaselineRestoring,
@@ -28,10 +26,8 @@ from fairtrial.serve.registry import find_baseline
 from fairtrial.serve.service import Placement, check, put_in_service, take_out
 from fairtrial.trial.actions import Restore, TakeDown
 from fairtrial.trial.context import Context
-from fairtrial.trial.servers import prober, record_ending, record_readiness
-
-BASELINE = "A"
-"""Name of the baseline's arm."""
+from fairtrial.trial.probing import BASELINE, service_prober
+from fairtrial.trial.servers import record_ending, record_readiness
 
 
 def observe_start(context: Context) -> None:
@@ -88,10 +84,6 @@ def restore(context: Context, action: Restore) -> None:
     context.record(BaselineRestored(window=action.window, state=state, proof=proof, launch=launch))
 
 
-def _service_probe(context: Context) -> Callable[[str, str], str | None]:
-    return prober(context, BASELINE, context.plan.workloads[0])
-
-
 def _prove_nothing(context: Context) -> Proof:
     """Nothing was in service: nothing that we started may be left."""
     left = find_tagged(context.run)
@@ -104,7 +96,9 @@ def _prove_nothing(context: Context) -> Proof:
 
 def _prove_attached(context: Context) -> Proof:
     recipe = context.recipe(BASELINE)
-    readiness = attach(recipe, context.profile(BASELINE), probe=_service_probe(context))
+    readiness = attach(
+        recipe, context.profile(BASELINE), probe=service_prober(context.directory.private, context.plan)
+    )
     if not readiness.ready:
         context.trouble = f"the attached baseline doesn't answer as it should: {readiness.message}"
         return Proof.FALSE
@@ -120,7 +114,7 @@ def _bring_back(context: Context, action: Restore) -> tuple[Proof, str | None]:
 
 
 def _checked(context: Context, entry: ServiceEntry) -> tuple[Proof, str | None]:
-    proof = check(entry, context.profile(BASELINE), _service_probe(context))
+    proof = check(entry, context.profile(BASELINE), service_prober(context.directory.private, context.plan))
     if proof is not Proof.TRUE:
         context.trouble = f"the baseline in service (pid {entry.pid}) doesn't answer as it should"
         take_out(entry, grace_ms=context.recipe(BASELINE).frozen.timing.stop_grace_ms)
@@ -152,7 +146,7 @@ def _put_back(context: Context, action: Restore) -> tuple[Proof, str | None]:
         recipe,
         Placement(run=context.run, launch=launch, port=port, log=context.log_path(launch)),
         context.profile(BASELINE),
-        probe=_service_probe(context),
+        probe=service_prober(context.directory.private, context.plan),
         started=started,
     )
     if placed.entry is None:

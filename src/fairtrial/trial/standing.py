@@ -28,7 +28,9 @@ class Standing:
     formal_attempted: int
     formal_failed: int
     restored: bool
-    """Whether the last window's start state is proven to be back; True where none was opened."""
+    """Whether the last window's start state was proven to be back; True where none was opened."""
+    as_at_start_now: bool | None
+    """Whether the host is now as the trial found it; None where it can't be known (attached)."""
     next_step: str
 
     def as_json(self) -> dict[str, object]:
@@ -45,13 +47,20 @@ class Standing:
             f"  launches  {self.launches_counted} of {self.launches_planned}"
             + (f", {self.launches_not_counted} that don't count" if self.launches_not_counted else ""),
             f"  formal    {formal}",
-            f"  baseline  {'restored' if self.restored else 'NOT restored'}",
+            f"  baseline  {self._baseline()}",
             f"  next      {self.next_step}",
         ]
 
+    def _baseline(self) -> str:
+        if not self.restored:
+            return "NOT restored"
+        if self.as_at_start_now is False:
+            return "was restored, but the host is not as it was at the start any more"
+        return "restored" if self.windows_done or self.launches_not_counted else "not touched"
 
-def standing(directory: TrialDirectory, progress: Progress) -> Standing:
-    """Where a trial stands."""
+
+def standing(directory: TrialDirectory, progress: Progress, *, as_now: bool | None) -> Standing:
+    """Where a trial stands; ``as_now``: whether the host is now as the trial found it."""
     windows = schedule(directory.plan)
     names = [launch.name for window in windows for launch in window.launches]
     counted = [launch for name in names if (launch := progress.counted(name)) is not None]
@@ -79,7 +88,8 @@ def standing(directory: TrialDirectory, progress: Progress) -> Standing:
         formal_attempted=sum(ended.attempted for ended in formal),
         formal_failed=sum(ended.failed for ended in formal),
         restored=restored,
-        next_step=_next(directory, progress, restored=restored),
+        as_at_start_now=as_now,
+        next_step=_next(directory, progress, back=restored and as_now is not False),
     )
 
 
@@ -89,8 +99,8 @@ def _state(progress: Progress, *, restored: bool) -> str:
     return "finished" if progress.closed is not None else "open"
 
 
-def _next(directory: TrialDirectory, progress: Progress, *, restored: bool) -> str:
-    if not restored:
+def _next(directory: TrialDirectory, progress: Progress, *, back: bool) -> str:
+    if not back:
         return f"fairtrial restore {directory.path}"
     if isinstance(decide(directory.plan, progress), Halt) and progress.closed is not None:
         return f"fairtrial report {directory.path}"

@@ -1,7 +1,7 @@
 """How a person stops a session: the first signal at a safe point, the second at once."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -11,14 +11,22 @@ _AT_ONCE = (signal.SIGTERM, signal.SIGHUP)
 
 
 class StopFlag:
-    """What has been asked for so far. Set by signal handlers, read between and within steps."""
+    """What has been asked for so far. Set by signal handlers, read between and within steps.
 
-    def __init__(self) -> None:
+    Args:
+        heard: Told at once when a request is heard, from within the signal handler.
+    """
+
+    def __init__(self, heard: Callable[[StopRequest], None] = lambda _: None) -> None:
         self.asked: StopRequest | None = None
+        self._heard = heard
 
     def ask(self, *, at_once: bool = False) -> None:
         """Ask to stop; a second request, or an urgent one, means at once."""
-        self.asked = StopRequest.NOW if at_once or self.asked is not None else StopRequest.SAFE_POINT
+        before = self.asked
+        self.asked = StopRequest.NOW if at_once or before is not None else StopRequest.SAFE_POINT
+        if self.asked is not before:
+            self._heard(self.asked)
 
     @property
     def at_once(self) -> bool:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fairtrial.drive.driver import Driver
 from fairtrial.evidence.clock import Clock
-from fairtrial.evidence.journal import Journal
-from fairtrial.evidence.progress import Progress
+from fairtrial.evidence.journal import Journal, read_journal
+from fairtrial.evidence.progress import Progress, fold
 from fairtrial.evidence.store import Store
 from fairtrial.plan.freeze import Frozen
 from fairtrial.schema.errors import EvidenceError
@@ -20,7 +20,7 @@ from fairtrial.trial.actions import HaltReason
 from fairtrial.trial.amending import effective_plan
 from fairtrial.trial.context import Context
 from fairtrial.trial.directory import TrialDirectory, create, open_trial
-from fairtrial.trial.emergency import restore_without_journal
+from fairtrial.trial.presence import make_as_at_start
 from fairtrial.trial.session import Session
 from fairtrial.trial.stopping import StopFlag
 from fairtrial.trial.watch import Watcher
@@ -89,7 +89,21 @@ def run_session(path: Path, watcher: Watcher, stop: StopFlag, *, only_restore: b
     if only_restore:
         stop.ask(at_once=True)
     with hold(directory.plan.id):
-        return _run(directory, watcher, stop)
+        so_far = fold(line.fact for line in read_journal(directory.journal, directory.plan_sha256).lines)
+        if so_far.closed is not None:
+            # A closed journal takes no more facts: there is nothing left to run.
+            end = SessionEnd(directory.path, HaltReason.FINISHED, "", so_far)
+        else:
+            end = _run(directory, watcher, stop)
+        if only_restore and end.reason is not HaltReason.NOT_RESTORED:
+            _look_again(directory, end.progress, watcher)
+        return end
+
+
+def _look_again(directory: TrialDirectory, progress: Progress, watcher: Watcher) -> None:
+    """What the journal proves may be long past: make sure that it still holds."""
+    if make_as_at_start(directory, progress):
+        watcher.say("the baseline was not in service any more: it was started again")
 
 
 def _run(directory: TrialDirectory, watcher: Watcher, stop: StopFlag) -> SessionEnd:
@@ -98,7 +112,9 @@ def _run(directory: TrialDirectory, watcher: Watcher, stop: StopFlag) -> Session
             with Driver() as driver:
                 reason = Session(context, driver).run()
         except EvidenceError as error:
-            restore_without_journal(context, error)
+            watcher.say(f"the evidence can't be written: {error.line()}")
+            watcher.say("ending the measured servers and bringing the start state back")
+            make_as_at_start(directory, context.progress)
             raise
         return SessionEnd(directory.path, reason, context.trouble, context.progress)
 
