@@ -52,7 +52,9 @@ def demand(gate: FrozenGate) -> str:
         case GateKind.RESTORATION:
             return "every window restored the state that it found"
         case GateKind.FAILURES:
-            return f"{_at_most(share)} of the expected requests of a cell fails"
+            return (
+                f"{_at_most(share)} of the expected requests of a workload fails, in each repetition and arm"
+            )
         case GateKind.COMPLETENESS:
             return "every declared request has a proven record"
         case GateKind.IDENTITY:

@@ -1,12 +1,15 @@
 """Evidence to judgment: a pure, total function. Damaged input is an issue, never an exception."""
 
 from fairtrial.evidence.evidence_set import EvidenceSet
+from fairtrial.judge.amendments import plan_amendments
+from fairtrial.judge.basis import Basis
 from fairtrial.judge.conditions import judge_cells
 from fairtrial.judge.counters import counter_deltas
-from fairtrial.judge.decision import Basis, decide
+from fairtrial.judge.decision import decide
 from fairtrial.judge.gates import evaluate_gates
 from fairtrial.judge.ledger import clock_step_ms, coverage, launch_summaries, ledger, window_summaries
 from fairtrial.judge.level import claimed_level
+from fairtrial.judge.normal import all_the_same
 from fairtrial.judge.normalise import normalise
 from fairtrial.judge.pairs import comparisons, equality
 from fairtrial.judge.populations import failed_share_upper, populations
@@ -32,6 +35,18 @@ def judge(evidence: EvidenceSet) -> Judgment:
     requirements = requirement_results(evidence.plan, compared)
     covered = coverage(normal)
     level, level_reasons = claimed_level(normal)
+    amendments = plan_amendments(normal.lines, evidence.files)
+    basis = Basis(
+        requirements=requirements,
+        gates=gates,
+        cells=cells,
+        coverage=covered,
+        level=evidence.plan.level,
+        amendments=amendments,
+        closed=normal.progress.closed is not None,
+        same_arms=all_the_same(evidence.plan),
+        accept_underpowered=evidence.plan.design.accept_underpowered,
+    )
     opened = normal.progress.opened
     return Judgment(
         plan_id=evidence.plan.id,
@@ -42,7 +57,7 @@ def judge(evidence: EvidenceSet) -> Judgment:
         level_declared=evidence.plan.level,
         level_claimed=level,
         level_reasons=level_reasons,
-        decision=decide(Basis(requirements, gates, cells, covered, evidence.plan.design.accept_underpowered)),
+        decision=decide(basis),
         requirements=requirements,
         gates=gates,
         coverage=covered,
@@ -53,6 +68,7 @@ def judge(evidence: EvidenceSet) -> Judgment:
         counters=deltas,
         launches=launch_summaries(normal),
         windows=window_summaries(normal),
+        amendments=amendments,
         ledger=ledger(normal, evidence.files),
         issues=(*normal.issues, *counter_issues),
         failed_share_upper=failed_share_upper(normal),

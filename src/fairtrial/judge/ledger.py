@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from fairtrial.evidence.progress import Progress, apply
-from fairtrial.evidence.strictjson import loads
+from fairtrial.judge.amendments import amendment_of, in_words
 from fairtrial.judge.normal import JOURNAL, Normal
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.errors import EvidenceError
@@ -12,15 +12,22 @@ from fairtrial.schema.facts import (
     BaselineRestored,
     BaselineTakenDown,
     ClockStepped,
-    Fact,
+    JournalLine,
+    LaunchEnded,
+    LaunchFailed,
+    LaunchStarting,
     Noted,
     Resumed,
     SessionFaulted,
     StopRequested,
+    WindowClosed,
+    WindowOpened,
 )
 from fairtrial.schema.judgment import Coverage, LaunchSummary, LedgerEntry, WindowSummary
 from fairtrial.schema.schedule import formal_total, schedule
 from fairtrial.schema.vocab import LaunchPurpose, Phase, Proof, ServiceState, WindowOutcome
+
+_Named = LaunchStarting | LaunchFailed | LaunchEnded | WindowOpened | WindowClosed
 
 _TEXT_LIMIT = 2_000
 """Longest text of a person shown in the ledger, in characters; the whole text is sealed."""
@@ -35,7 +42,7 @@ def ledger(normal: Normal, files: Mapping[str, bytes]) -> tuple[LedgerEntry, ...
         apply(so_far, line.fact)
         if isinstance(line.fact, Resumed) and not (interrupted or line.fact.torn_bytes):
             continue
-        entry = _entry(line.fact, files)
+        entry = _entry(line, files)
         if entry is not None:
             found.append(entry)
     return tuple(found)
@@ -56,12 +63,14 @@ def _launches(normal: Normal) -> list[LedgerEntry]:
     for launch in normal.progress.launches.values():
         if launch.failed is not None:
             what, reason = "launch failed", launch.failed.reason.value
+            at = _last(normal, launch.id, LaunchFailed)
         elif launch.starting.purpose is LaunchPurpose.SERVICE or launch.id in counted:
             continue
         else:
             ended = launch.ended.ended_by.value if launch.ended else "its end is not recorded"
             what, reason = "launch does not count", f"not every phase was completed ({ended})"
-        found.append(LedgerEntry(what=what, where=launch.id, reason=reason))
+            at = _last(normal, launch.id, LaunchStarting, LaunchEnded)
+        found.append(LedgerEntry(what=what, where=launch.id, reason=reason, at=at))
     return found
 
 
@@ -71,29 +80,42 @@ def _windows(normal: Normal) -> list[LedgerEntry]:
         outcome = window.closed.outcome if window.closed else None
         if outcome is not WindowOutcome.COMPLETED:
             reason = f"it ended as {outcome.value}" if outcome else "it was never closed"
-            found.append(LedgerEntry(what="window not completed", where=window.id, reason=reason))
+            at = _last(normal, window.id, WindowOpened, WindowClosed)
+            found.append(LedgerEntry(what="window not completed", where=window.id, reason=reason, at=at))
     return found
 
 
-def _entry(fact: Fact, files: Mapping[str, bytes]) -> LedgerEntry | None:
-    said = _said(fact, files)
+def _last(normal: Normal, name: str, *types: type[_Named]) -> str | None:
+    """When a fact of one of these types last named this launch or window."""
+    times = (
+        line.t for line in reversed(normal.lines) if isinstance(line.fact, types) and _name(line.fact) == name
+    )
+    return next(times, None)
+
+
+def _name(fact: _Named) -> str:
+    return fact.window if isinstance(fact, WindowOpened | WindowClosed) else fact.launch
+
+
+def _entry(line: JournalLine, files: Mapping[str, bytes]) -> LedgerEntry | None:
+    said = _said(line, files)
     if said is None:
         return None
     what, where, reason = said
-    return LedgerEntry(what=what, where=where, reason=reason)
+    return LedgerEntry(what=what, where=where, reason=reason, at=line.t)
 
 
-def _said(fact: Fact, files: Mapping[str, bytes]) -> tuple[str, str, str] | None:
+def _said(line: JournalLine, files: Mapping[str, bytes]) -> tuple[str, str, str] | None:
     """What, where and why, for the facts that belong into the ledger."""
     said: tuple[str, str, str] | None = None
-    match fact:
+    match fact := line.fact:
         case Noted():
             said = ("note", fact.artifact, _words(files, fact.artifact))
         case Amended():
             when = (
                 "after traffic that it affects" if fact.retroactive else "before the traffic that it affects"
             )
-            said = ("amendment", fact.artifact, f"{when}: {_reason(files, fact.artifact)}")
+            said = ("amendment", fact.artifact, f"{when}: {in_words(amendment_of(line.t, fact, files))}")
         case Resumed():
             torn = f"{fact.torn_bytes} bytes of an unfinished record were set aside"
             said = (
@@ -121,16 +143,6 @@ def _words(files: Mapping[str, bytes], artifact: str) -> str:
     except (KeyError, EvidenceError):
         return "its text is not there"
     return text if len(text) <= _TEXT_LIMIT else f"{text[:_TEXT_LIMIT]}..."
-
-
-def _reason(files: Mapping[str, bytes], artifact: str) -> str:
-    """The reason that an amendment gives."""
-    try:
-        document = loads(files[artifact], where=artifact)
-    except (KeyError, EvidenceError):
-        return "its reason is not there"
-    reason = document.get("reason") if isinstance(document, dict) else None
-    return " ".join(reason.split())[:_TEXT_LIMIT] if isinstance(reason, str) else "its reason is not there"
 
 
 def coverage(normal: Normal) -> Coverage:

@@ -5,6 +5,7 @@ from collections import Counter as Tally
 from fairtrial.evidence.progress import LaunchState
 from fairtrial.judge.conditions_evidence import arm_identity
 from fairtrial.judge.normal import Normal
+from fairtrial.judge.normal import planned as planned_places
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import LaunchScope, Level, RecipeKind, Stage
 
@@ -34,9 +35,10 @@ def _lacks_standard(normal: Normal) -> tuple[str, ...]:
         found.append("one repetition is not a balanced design")
     if not _balanced(normal.plan):
         found.append("the arms don't take each place in the order equally often")
-    absent = len(normal.places()) - len(normal.launches)
+    planned = {launch.name for _, launch in planned_places(normal.plan)}
+    absent = len(planned - {launch.plan_name for launch in normal.launches.values()})
     if absent:
-        found.append(f"{absent} of {len(normal.places())} planned cells have no launch that counts")
+        found.append(f"{absent} of {len(planned)} planned launches were not run, or don't count")
     return tuple(found)
 
 

@@ -112,6 +112,17 @@ def candidates_of(plan: FrozenPlan) -> tuple[str, ...]:
     return tuple(arm.name for arm in plan.arms if arm.role is ArmRole.CANDIDATE)
 
 
+def without_difference(plan: FrozenPlan) -> tuple[str, ...]:
+    """Candidates that the plan states no difference for: they are the baseline once more."""
+    different = {entry.arm for entry in plan.differences}
+    return tuple(name for name in candidates_of(plan) if name not in different)
+
+
+def all_the_same(plan: FrozenPlan) -> bool:
+    """Whether no candidate differs from the baseline: an A/A trial."""
+    return bool(candidates_of(plan)) and without_difference(plan) == candidates_of(plan)
+
+
 def cells(plan: FrozenPlan) -> tuple[tuple[FrozenWorkload, int, str], ...]:
     """Every workload, repetition and candidate."""
     return tuple(

@@ -4,7 +4,18 @@ from typing import Literal
 
 from pydantic import Field
 
-from fairtrial.schema.base import ArmName, Count, Digest, Identifier, Positive, Record, SafeInt, Share, Text
+from fairtrial.schema.base import (
+    ArmName,
+    Count,
+    Digest,
+    Identifier,
+    Positive,
+    Record,
+    SafeInt,
+    Share,
+    Text,
+    UtcTime,
+)
 from fairtrial.schema.servers import Geometry
 from fairtrial.schema.vocab import (
     Condition,
@@ -192,6 +203,20 @@ class LedgerEntry(Record):
     what: Text
     where: Text
     reason: Text
+    at: UtcTime | None = None
+    """UTC time of the journal line that says it."""
+
+
+class PlanAmendment(Record):
+    """A recorded change to the frozen plan."""
+
+    artifact: Identifier
+    at: UtcTime
+    retroactive: bool
+    """True when traffic that it affects had already been sent."""
+    keys: tuple[Text, ...]
+    """What was changed; empty where its document can't be read."""
+    reason: Text
 
 
 class Coverage(Record):
@@ -276,6 +301,8 @@ class Judgment(Record):
     counters: tuple[CounterDelta, ...]
     launches: tuple[LaunchSummary, ...]
     windows: tuple[WindowSummary, ...]
+    amendments: tuple[PlanAmendment, ...] = ()
+    """Oldest first."""
     ledger: tuple[LedgerEntry, ...]
     issues: tuple[NormaliserIssue, ...]
     failed_share_upper: dict[ArmName, Share]

@@ -2,9 +2,12 @@
 
 import pytest
 
-from fairtrial.judge.decision import Basis, decide
+from fairtrial.judge.basis import Basis
+from fairtrial.judge.decision import decide
 from fairtrial.judge.judge import judge
-from fairtrial.schema.vocab import GateOutcome, Recommendation, Role, Verdict
+from fairtrial.judge.unusable import unusable
+from fairtrial.schema.judgment import PlanAmendment
+from fairtrial.schema.vocab import Condition, GateOutcome, Level, Recommendation, Role, Verdict
 from fairtrial.testing.evidence import fabricate
 
 
@@ -22,9 +25,29 @@ def basis(judged, verdicts=(Verdict.SUPERIOR, Verdict.NON_INFERIOR), **changes):
         "gates": judged.gates,
         "cells": tuple(cell.model_copy(update={"usable": True}) for cell in judged.cells),
         "coverage": judged.coverage,
+        "level": Level.FORMAL,
+        "amendments": (),
+        "closed": True,
+        "same_arms": False,
         "accept_underpowered": None,
     }
     return Basis(**{**parts, **changes})
+
+
+def one_launch_left(judged):
+    return judged.coverage.model_copy(
+        update={"missing": ("cold, repetition 1, arm B",), "launches_counted": 7, "formal_attempted": 44}
+    )
+
+
+def amended(*, retroactive):
+    return PlanAmendment(
+        artifact="amendment-1",
+        at="2026-11-30T12:00:00Z",
+        retroactive=retroactive,
+        keys=("gates.pressure.at_most", "limits.cooldown_ms"),
+        reason="it ran hot",
+    )
 
 
 def with_gate(judged, outcome):
@@ -74,7 +97,7 @@ def test_gates(judged, outcome, expected):
 
 
 def test_a_failed_gate_weighs_more_than_a_gap(judged):
-    coverage = judged.coverage.model_copy(update={"missing": ("cold, repetition 1, arm B",)})
+    coverage = one_launch_left(judged)
     found = decide(basis(judged, gates=with_gate(judged, GateOutcome.FAILED), coverage=coverage))
     assert found.recommendation is Recommendation.KEEP_BASELINE
     assert len(found.reasons) == 2
@@ -86,12 +109,91 @@ def test_missing_requests_are_a_gap(judged):
 
 
 def test_a_cell_that_cant_be_used_or_a_design_that_cant_decide_leaves_doubt(judged):
-    unusable = decide(basis(judged, cells=judged.cells))
-    assert unusable.recommendation is Recommendation.UNDECIDED
-    assert "4 of 4 cells are not usable" in unusable.reasons
+    doubtful = decide(basis(judged, cells=judged.cells))
+    assert doubtful.recommendation is Recommendation.UNDECIDED
+    (reason,) = doubtful.reasons
+    assert reason == (
+        "4 of 4 cells are not usable (in all: min_data: 2 repetitions; 3 are the fewest that a verdict can "
+        "rest on; monitoring_enforced, client_lag_ok, aa_calibration_valid: not built yet: nothing "
+        "establishes it); a cell is one workload of one candidate in one repetition"
+    )
     accepted = decide(basis(judged, accept_underpowered="as published"))
     assert accepted.recommendation is Recommendation.UNDECIDED
     assert "underpowered-by-choice" in accepted.labels
+
+
+def test_what_only_some_cells_lack_is_counted(judged):
+    usable = [cell.model_copy(update={"usable": True}) for cell in judged.cells]
+
+    def without(cell, *names):
+        results = [r.model_copy(update={"holds": r.condition not in names}) for r in cell.conditions]
+        return cell.model_copy(update={"conditions": tuple(results), "usable": False})
+
+    first = without(usable[0], Condition.WORK_EQUAL, Condition.PARSER_CLEAN)
+    second = without(usable[1], Condition.WORK_EQUAL)
+    assert unusable((first, second, *usable[2:]), Level.QUICK).startswith(
+        "2 of 4 cells are not usable (in all: work_equal: work of 4 of 4 cases matches; "
+        "in some: parser_clean in 1); a cell is "
+    )
+    assert unusable(tuple(usable), Level.QUICK) == ""
+
+
+def test_resuming_is_only_said_where_it_can_help(judged):
+    left = one_launch_left(judged)
+    assert decide(basis(judged, coverage=left, closed=False)).next_step == (
+        "Resume the trial: 1 planned launch is left to run."
+    )
+    assert "1 of 8 planned launches were not run" in decide(basis(judged, coverage=left)).reasons[0]
+    lost = judged.coverage.model_copy(update={"formal_attempted": 47})
+    gates = with_gate(judged, GateOutcome.MISSING)
+    for found in (
+        decide(basis(judged, coverage=left)),
+        decide(basis(judged, coverage=lost, closed=False)),
+        decide(basis(judged, gates=gates, closed=False)),
+    ):
+        assert found.recommendation is Recommendation.INCOMPLETE
+        assert "Resume" not in found.next_step
+        assert "declare a new" in found.next_step
+
+
+def test_a_gate_without_an_answer_says_why_and_what_to_do(judged):
+    gates = tuple(
+        gate.model_copy(update={"outcome": GateOutcome.MISSING, "reason": f"no {gate.name}"})
+        if gate.name in {"identity", "pressure"}
+        else gate
+        for gate in judged.gates
+    )
+    one = decide(basis(judged, gates=gates[:4]))
+    assert one.next_step == (
+        "Gate 'identity' has no answer (no identity): declare a new trial that can establish it, "
+        "or leave the gate out."
+    )
+    assert decide(basis(judged, gates=gates)).next_step.startswith("Gates 'identity', 'pressure' have no")
+
+
+def test_an_amendment_after_traffic_is_a_reason_and_an_earlier_one_is_none(judged):
+    late = decide(basis(judged, amendments=(amended(retroactive=True),)))
+    assert late.recommendation is Recommendation.UNDECIDED
+    (reason,) = late.reasons
+    assert reason == (
+        "the plan was amended after traffic: changed gates.pressure.at_most, limits.cooldown_ms; "
+        "reason: it ran hot"
+    )
+    assert "amended-after-traffic" in late.labels
+    assert decide(basis(judged, amendments=(amended(retroactive=False),))).recommendation is (
+        Recommendation.ELIGIBLE
+    )
+    gates = with_gate(judged, GateOutcome.FAILED)
+    assert (
+        late.reasons[0] in decide(basis(judged, gates=gates, amendments=(amended(retroactive=True),))).reasons
+    )
+
+
+def test_an_a_a_trial_has_nothing_to_promote(judged):
+    found = decide(basis(judged, same_arms=True))
+    assert found.recommendation is Recommendation.UNDECIDED
+    assert found.reasons == ("A/A trial: the arms don't differ",)
+    assert "noise" in found.next_step
 
 
 def test_a_plan_that_demands_nothing_can_recommend_nothing(judged):

@@ -34,7 +34,14 @@ from fairtrial.schema.vocab import (
     ServiceState,
     Statistic,
 )
-from fairtrial.testing.evidence import Script, default_counts, default_identity, fabricate, with_facts
+from fairtrial.testing.evidence import (
+    Script,
+    default_counts,
+    default_identity,
+    fabricate,
+    with_facts,
+    with_files,
+)
 from fairtrial.testing.small_plan import small_plan
 
 
@@ -164,7 +171,9 @@ def test_a_share_that_may_differ():
     gates = (FrozenGate(name="g", kind=GateKind.FAILURES, at_most_share=0.5),)
     judged = judge(fabricate(Script(plan=with_plan(gates=gates), identity=identity)))
     assert gate(judged, "g").outcome is GateOutcome.PASSED
-    assert gate(judged, "g").demand == "at most 50% of the expected requests of a cell fails"
+    assert gate(judged, "g").demand == (
+        "at most 50% of the expected requests of a workload fails, in each repetition and arm"
+    )
 
 
 def test_two_identities_in_one_arm_fail():
@@ -261,6 +270,12 @@ def attached(profile=RecipeKind.REFERENCE.value, **proofs):
 NOT_OURS = {"alive": Proof.UNVERIFIED, "port_ours": Proof.UNVERIFIED}
 
 
+def test_arms_without_a_stated_difference_are_an_a_a_trial():
+    judged = judge(fabricate(Script(plan=with_plan(differences=()))))
+    assert judged.decision.reasons[0] == "A/A trial: the arms don't differ"
+    assert "A/A trial: the arms don't differ" not in judge(fabricate()).decision.reasons
+
+
 def test_attached_servers_are_quick_and_their_process_is_nobodys_business():
     judged = attached(**NOT_OURS)
     assert judged.level_claimed is Level.QUICK
@@ -319,9 +334,27 @@ def test_amendments(retroactive, holds):
     evidence = fabricate()
     facts = [line.fact for line in evidence.lines]
     amended = Amended(artifact="amendment-1", plan_sha256=evidence.plan_sha256, retroactive=retroactive)
+    # What trial.amending seals, as far as the judge reads it.
+    sealed = b'{"keys":["limits.cooldown_ms"],"plan":{},"reason":"it ran\\n hot"}'
+    evidence = with_files(evidence, {"amendment-1": sealed})
     judged = judge(with_facts(evidence, [*facts[:2], amended, *facts[2:]]))
     assert condition(judged, Condition.DECLARED_BEFORE_TRAFFIC).holds is holds
-    assert [entry.what for entry in judged.ledger] == ["amendment"]
+    (entry,) = judged.ledger
+    assert (entry.what, entry.where, entry.at) == ("amendment", "amendment-1", "2026-11-30T12:00:00Z")
+    assert "changed limits.cooldown_ms; reason: it ran hot" in entry.reason
+    assert (judged.amendments[0].keys, judged.amendments[0].reason) == (("limits.cooldown_ms",), "it ran hot")
+    late = "the plan was amended after traffic: changed limits.cooldown_ms; reason: it ran hot"
+    assert (late in judged.decision.reasons) is retroactive
+
+
+def test_an_amendment_whose_document_is_lost_stays():
+    evidence = fabricate()
+    facts = [line.fact for line in evidence.lines]
+    amended = Amended(artifact="amendment-1", plan_sha256=evidence.plan_sha256, retroactive=True)
+    for document in (None, b"[]", b"{", b'{"keys": 3, "reason": []}'):
+        damaged = with_files(with_facts(evidence, [*facts, amended]), {"amendment-1": document})
+        (found,) = judge(damaged).amendments
+        assert (found.keys, found.reason, found.retroactive) == ((), "its reason is not there", True)
 
 
 def test_what_went_wrong_or_was_said_stands_in_the_ledger():
@@ -344,6 +377,7 @@ def test_what_went_wrong_or_was_said_stands_in_the_ledger():
         ("wall clock stepped", "journal"),
         ("something broke in fairtrial itself", "journal"),
     ]
+    assert {entry.at for entry in judged.ledger} == {"2026-11-30T12:00:00Z"}
     assert judged.step_ms == -700
     assert judged.coverage.missing == ("cold, repetition 2, arm A",)
 
