@@ -2,12 +2,15 @@
 
 import tomllib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairtrial.plan.check import check_plan
+from fairtrial.plan.check import Examined, check_plan, examine
+from fairtrial.plan.environment import environment_problems
+from fairtrial.plan.estimate import estimate_disk
 from fairtrial.plan.expand import expanded_toml
 from fairtrial.plan.freeze import freeze
 from fairtrial.plan.toml_lines import key_lines
@@ -225,3 +228,66 @@ def test_the_expanded_plan_is_the_same_plan(choices: dict[str, str]) -> None:
     frozen = freeze(check_plan(text.encode(), path, SHOWN))
     again = freeze(check_plan(expanded_toml(frozen.plan).encode(), path, SHOWN))
     assert again.data == frozen.data
+
+
+RECIPES = (
+    {"engine": '"reference"', "options": '{ model = "small", host_pool_bytes = "24 MiB", device_rows = 8 }'},
+    {"argv": '["sh", "{port}"]', "cwd": '"."', "env": '{ A = "x" }', "port": "0", "token_env": '"FT_TEST"'},
+    {"url": '"http://127.0.0.1:1"', "engine": '"openai"', "model": '"Some/Model"', "token_env": '"FT_TEST"'},
+)
+"""A whole recipe of each kind."""
+MANGLED = st.one_of(st.none(), VALUES)
+"""What becomes of a key's value: None drops the key."""
+
+
+@st.composite
+def mangled_plans(draw: st.DrawFn) -> str:
+    """A valid plan of any two kinds of recipe, some keys of which were dropped or got another value."""
+    tables = {name: dict(draw(st.sampled_from(RECIPES))) for name in ("baseline", "candidate")}
+    plan = dict(LINES) | {
+        name: f"{name} = {{ {', '.join(f'{key} = {value}' for key, value in table.items())} }}"
+        for name, table in tables.items()
+    }
+    plan["level"] = 'level = "quick"'
+    for name in draw(st.sets(st.sampled_from(sorted(tables)))):
+        table = tables[name]
+        for key in draw(st.sets(st.sampled_from([*table, "port", "argv", "options", "unknown"]), min_size=1)):
+            value = draw(MANGLED)
+            table.pop(key, None)
+            if value is not None:
+                table[key] = value
+        plan[name] = f"{name} = {{ {', '.join(f'{key} = {value}' for key, value in table.items())} }}"
+    for name in draw(st.sets(st.sampled_from(sorted(plan)), max_size=2)):
+        value = draw(MANGLED)
+        plan[name] = "" if value is None else f"{plan[name].partition(' = ')[0]} = {value}"
+    return "\n".join(plan.values())
+
+
+def _examined(text: str, folder: Path) -> Examined:
+    path = folder / SHOWN
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    return examine(path)
+
+
+@given(st.one_of(mangled_plans(), TEXTS))
+@settings(max_examples=300, deadline=None)
+def test_looking_at_the_host_never_fails(text: str) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        examined = _examined(text, folder)
+        if examined.plan is None:
+            return
+        environment_problems(examined.plan, folder)
+        here = environment_problems(examined.plan, folder, frozenset(), examined.problems)
+        # Nothing of the host is said about a key that is wrong itself, or about what stands around it.
+        wrong = {one.key for one in examined.problems}
+        for one in here:
+            assert not any(f"{key}.".startswith(f"{one.key}.") for key in wrong if key)
+        estimate_disk(examined.plan.workloads, examined.plan.design)
+
+
+def test_the_recipes_that_are_mangled_are_whole() -> None:
+    for recipe in RECIPES:
+        arm = "{ " + ", ".join(f"{key} = {value}" for key, value in recipe.items()) + " }"
+        level = 'level = "quick"' if "url" in recipe else ""
+        check(f"{level}\nbaseline = {arm}\ncandidate = {arm}\n{LINES['conversations']}")

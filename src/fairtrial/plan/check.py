@@ -16,6 +16,7 @@ from fairtrial.plan.reader import IDENTIFIER, IDENTIFIER_HINT, Findings, Table
 from fairtrial.plan.reference_options import MAX_MODEL_LEN
 from fairtrial.plan.toml_lines import key_lines
 from fairtrial.plan.workloads import WorkloadContext, read_workloads
+from fairtrial.profiles.registry import without_token_ids
 from fairtrial.schema.errors import EvidenceError, PlanError, Problem
 from fairtrial.schema.plan import RunLimits
 from fairtrial.schema.vocab import LaunchScope, Level, RecipeKind, Stage
@@ -143,14 +144,15 @@ def _read(plan: Table, path: Path, default_seed: int) -> CheckedPlan:
     level = plan.word("level", Level.STANDARD)
     arms, places = read_arms(plan)
     scope = _scope(plan, level, arms, places)
+    profiles = {arm.name: arm.recipe.frozen.profile for arm in arms}
     seed = read_seed(plan, default_seed)
     context = WorkloadContext(
         seed=seed,
         corpus_per_repetition=scope is LaunchScope.ATTACHED,
         prompt_limit=_prompt_limit(arms),
+        without_ids=without_token_ids(profiles.values()),
     )
     workloads = read_workloads(plan, context)
-    profiles = {arm.name: arm.recipe.frozen.profile for arm in arms}
     return CheckedPlan(
         path=path,
         shown=plan.findings.file,
@@ -165,10 +167,8 @@ def _read(plan: Table, path: Path, default_seed: int) -> CheckedPlan:
         limits=_limits(plan),
         files=workloads.files,
         notes=tuple(plan.findings.notes),
-        arm_lines={
-            name: (f"{plan.findings.file}:{plan.findings.lines.line(place)}", ".".join(place))
-            for name, place in places.items()
-        },
+        arm_paths=places,
+        lines=plan.findings.lines,
     )
 
 

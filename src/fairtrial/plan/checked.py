@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairtrial.plan.toml_lines import KeyLines, KeyPath
 from fairtrial.schema.errors import Problem
 from fairtrial.schema.plan import Design, FrozenGate, FrozenWorkload, RunLimits
 from fairtrial.schema.servers import Recipe
@@ -41,5 +42,15 @@ class CheckedPlan:
     """Absolute path of each requests file, by workload name."""
     notes: tuple[Problem, ...]
     """Allowed, but worth knowing before the run."""
-    arm_lines: Mapping[str, tuple[str, str]]
-    """Where each arm's recipe stands: ``file:line`` and dotted key, by arm name."""
+    arm_paths: Mapping[str, KeyPath]
+    """Key path of each arm's recipe, by arm name."""
+    lines: KeyLines
+    """Line of each key of the plan file."""
+
+    def place(self, arm: str, *key: str) -> tuple[str, str]:
+        """Where a key of an arm's recipe stands: ``file:line`` and dotted key.
+
+        The line is that of the key itself, or of the nearest table around one that isn't there.
+        """
+        path = (*self.arm_paths[arm], *key)
+        return f"{self.shown}:{self.lines.line(path)}", ".".join(path)

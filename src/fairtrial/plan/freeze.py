@@ -47,7 +47,8 @@ def freeze(checked: CheckedPlan) -> Frozen:
         try:
             frozen = _frozen_recipe(arm, keys)
         except LaunchError as error:
-            where, key = checked.arm_lines[arm.name]
+            named = ("argv",) if arm.recipe.frozen.kind is RecipeKind.PROCESS else ()
+            where, key = checked.place(arm.name, *named)
             problems.append(Problem(where, key, f"{error.message}: {error.where}", error.hint))
             continue
         arms.append(FrozenArm(name=arm.name, role=arm.role, recipe=frozen))

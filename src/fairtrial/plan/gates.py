@@ -6,7 +6,8 @@ from types import MappingProxyType
 
 from fairtrial.plan.reader import IDENTIFIER, IDENTIFIER_HINT, Table, kind, nearest, one_of
 from fairtrial.plan.units import QuantityError, percent_share
-from fairtrial.profiles.registry import PROFILES
+from fairtrial.plan.workloads import phase_counts
+from fairtrial.profiles.registry import PROFILES, without_token_ids
 from fairtrial.schema.plan import FrozenGate, FrozenWorkload
 from fairtrial.schema.vocab import Counter, GateKind, Phase
 
@@ -90,12 +91,15 @@ def _equality(table: Table, value: object, context: GateContext) -> FrozenGate:
         if not one.token_ids and (workloads is None or one.name in workloads)
     ]
     if without:
-        table.wrong(
-            gate,
-            f"can't be judged without token ids: {', '.join(without)}",
-            "set token_ids = true there, or name the other workloads in equality = { workloads = [...] }",
-        )
+        table.wrong(gate, f"can't be judged without token ids: {', '.join(without)}", _ids_hint(context))
     return FrozenGate(name=gate.value, kind=gate, workloads=workloads, at_most_share=share)
+
+
+def _ids_hint(context: GateContext) -> str:
+    silent = without_token_ids(context.arms.values())
+    if silent:
+        return f"the engine profile {', '.join(silent)} gives none: leave the gate out"
+    return "set token_ids = true there, or name the other workloads in equality = { workloads = [...] }"
 
 
 def _share(table: Table, key: str, text: str) -> float:
@@ -132,6 +136,7 @@ def _named(table: Table, name: str, context: GateContext) -> list[FrozenGate]:
     )
     _check_bounds(inner, gate)
     _check_metered(inner, gate, context)
+    _check_traffic(inner, gate, context)
     return [gate]
 
 
@@ -165,6 +170,25 @@ def _check_metered(inner: Table, gate: FrozenGate, context: GateContext) -> None
             "counter",
             f"no {gate.counter} is read from {', '.join(sorted(lacking))}: the gate could only be missing",
             "name the engine's own profile, or restrict the gate to other arms",
+        )
+
+
+def _check_traffic(inner: Table, gate: FrozenGate, context: GateContext) -> None:
+    """Where nothing is sent in the gate's phases, no counter can rise."""
+    if not gate.at_least:
+        return
+    phases = gate.phases or _PHASES
+    silent = [
+        one.name
+        for one in context.workloads
+        if (gate.workloads is None or one.name in gate.workloads)
+        and not any(phase_counts(one.phases)[phase] for phase in phases)
+    ]
+    if silent:
+        inner.wrong(
+            "at_least",
+            f"nothing is sent in {' and '.join(phases)} of {', '.join(silent)}: no counter can rise there",
+            "restrict the gate to other workloads, or name other phases",
         )
 
 

@@ -25,9 +25,23 @@ def executable(recipe: Recipe) -> Path | None:
     word = recipe.argv[0]
     if os.sep in word:
         path = Path(recipe.cwd or ".") / word
-        return path if path.is_file() and os.access(path, os.X_OK) else None
+        mode = _mode(path)
+        return path if mode is not None and stat.S_ISREG(mode) and os.access(path, os.X_OK) else None
     found = shutil.which(word, path=recipe.env.get("PATH"))
     return None if found is None else Path(found)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path leads to a folder; one that can't be looked at leads nowhere."""
+    mode = _mode(path)
+    return mode is not None and stat.S_ISDIR(mode)
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return None
 
 
 def recipe_identities(recipe: Recipe) -> dict[str, str]:

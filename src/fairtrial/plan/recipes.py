@@ -137,10 +137,12 @@ def _folder(table: Table) -> str | None:
 
 def _profile(table: Table) -> str:
     name = table.text("engine", openai.NAME)
-    if name not in PROFILES and name.strip():
+    if name in PROFILES:
+        return name
+    if name.strip():
         table.wrong("engine", f"no engine profile {kind(name)}", f"one of {one_of(sorted(PROFILES))}")
-        return openai.NAME
-    return name
+    # The one profile that lacks nothing: as a stand-in it causes no further problem.
+    return reference.NAME
 
 
 def _model(table: Table) -> tuple[str | None, dict[str, PublicValue]]:

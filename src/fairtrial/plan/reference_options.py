@@ -22,6 +22,7 @@ _KNOWN = (
     "max_batch",
 )
 _SNAPSHOT = re.compile(r"mid-end|end|page-boundary-[1-9][0-9]{0,3}")
+_SNAPSHOT_WORDS = ("mid-end", "end")
 _RANGES = (
     ("device_rows", 1, 100_000),
     ("device_pages", 1, 1_000_000),
@@ -68,11 +69,13 @@ def _shape(table: Table) -> ModelShape:
 
 
 def _snapshot(table: Table) -> str:
-    policy = table.text("snapshot", "mid-end")
-    if policy.strip() and not _SNAPSHOT.fullmatch(policy):
-        near = nearest_value(policy, ("mid-end", "end"))
+    policy = table.text("snapshot", _SNAPSHOT_WORDS[0])
+    if _SNAPSHOT.fullmatch(policy):
+        return policy
+    if policy.strip():
+        near = nearest_value(policy, _SNAPSHOT_WORDS)
         table.wrong("snapshot", f"no policy {kind(policy)}", near or '"mid-end", "end" or "page-boundary-4"')
-    return policy
+    return _SNAPSHOT_WORDS[0]
 
 
 def _check_geometry(table: Table, shape: ModelShape, pool: int, percent: int) -> None:

@@ -9,7 +9,7 @@ from fairtrial.plan.reader import IDENTIFIER, IDENTIFIER_HINT, Table, kind
 from fairtrial.plan.request_files import RequestLines, read_request_lines
 from fairtrial.plan.requirements import read_requirements
 from fairtrial.schema.plan import Conversations, FrozenWorkload, Phases, RequestsFile
-from fairtrial.schema.vocab import Endpoint, LoadKind, Replay
+from fairtrial.schema.vocab import Endpoint, LoadKind, Phase, Replay
 
 _KNOWN = (
     "conversations",
@@ -36,6 +36,8 @@ class WorkloadContext:
     corpus_per_repetition: bool
     prompt_limit: int | None
     """Longest prompt plus output in tokens, where an arm's engine has a known one."""
+    without_ids: tuple[str, ...]
+    """Engine profiles of arms that never give output token ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class _Source:
     endpoint: Endpoint | None = None
     """The one that the bodies of a requests file are for."""
     file: Path | None = None
+
+
+def phase_counts(phases: Phases) -> dict[Phase, int]:
+    """Number of requests by phase, without making the cases."""
+    return {Phase.WARMUP: phases.warmup, Phase.PRIME: phases.prime, Phase.MEASURED: phases.measured}
 
 
 def read_workloads(plan: Table, context: WorkloadContext) -> Workloads:
@@ -100,7 +107,7 @@ def _workload(
     phases = _phases(table, source.source)
     endpoint = _endpoint(table, source)
     seed = table.integer("seed", 0) if "seed" in table else None
-    token_ids = table.switch("token_ids", default=conversations is not None)
+    token_ids = _token_ids(table, context, default=conversations is not None)
     levels, listed = _concurrency(table)
     workloads = tuple(
         FrozenWorkload(
@@ -119,6 +126,17 @@ def _workload(
         for full in (_expanded_name(table, name, concurrency) if listed else name,)
     )
     return workloads, source.file
+
+
+def _token_ids(table: Table, context: WorkloadContext, *, default: bool) -> bool:
+    """Ids are compared between arms: all arms' engines must give them."""
+    asked = table.switch("token_ids", default=default and not context.without_ids)
+    if not asked or not context.without_ids:
+        return asked
+    names = ", ".join(context.without_ids)
+    hint = "leave it out, or name the engine's own profile"
+    table.wrong("token_ids", f"no token ids are given by the engine profile {names}", hint)
+    return False
 
 
 def _default_seed(seed: int, name: str) -> int:
@@ -219,7 +237,8 @@ def _phases(table: Table, source: Conversations | RequestsFile) -> Phases:
     count = source.count
     returns = isinstance(source, Conversations) and source.replay is not Replay.NONE
     from_file = isinstance(source, RequestsFile)
-    warmup = inner.integer("warmup", min(_DEFAULT_WARMUP, count) if from_file else _DEFAULT_WARMUP)
+    usual = min(_DEFAULT_WARMUP, count) if from_file else _DEFAULT_WARMUP
+    warmup = inner.integer("warmup", usual, 0, _MOST_REQUESTS)
     prime = inner.integer("prime", count if returns else 0)
     if prime > count:
         inner.wrong("prime", f"{prime} is more than the {count} {_units(source)} there are")

@@ -47,6 +47,8 @@ class Profile:
     health_path: str | None = "/health"
     metrics_path: str | None = None
     takes_prompt_ids: bool = False
+    gives_token_ids: bool = False
+    """Whether answers hold output token ids when a request asks for them in this engine's words."""
     vocabulary: int | None = None
     """Number of token ids that random prompts may draw from."""
     reserved_ids: int = 0

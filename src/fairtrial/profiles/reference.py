@@ -106,6 +106,7 @@ PROFILE = Profile(
     health_path="/ready",
     metrics_path="/metrics",
     takes_prompt_ids=True,
+    gives_token_ids=True,
     vocabulary=MODELS[DEFAULT_MODEL].vocabulary,
     reserved_ids=SPECIAL_IDS,
     counters={

@@ -5,7 +5,7 @@ import pytest
 from fairtrial.engine import tokenizer
 from fairtrial.profiles.profile import Ask
 from fairtrial.profiles.reference_models import MODELS
-from fairtrial.profiles.registry import PROFILES, profile
+from fairtrial.profiles.registry import PROFILES, profile, without_token_ids
 from fairtrial.schema.errors import DocumentError, UsageError
 from fairtrial.schema.vocab import Counter, Endpoint
 
@@ -163,3 +163,11 @@ def test_the_reference_profile_knows_the_tokenizer() -> None:
     assert {shape.vocabulary for shape in MODELS.values()} == {2048}
     assert reference.reserved_ids == tokenizer.SPECIALS == 8
     assert all(found.name == name for name, found in PROFILES.items())
+
+
+def test_token_ids_are_given_only_by_profiles_that_ask_for_them():
+    for name, given in PROFILES.items():
+        plain, asked = (given.body(ask(ids=None, text="x", token_ids=flag)) for flag in (False, True))
+        assert given.gives_token_ids is (plain != asked), name
+    assert without_token_ids(["reference", "openai", "openai"]) == ("openai",)
+    assert without_token_ids(["reference"]) == ()
