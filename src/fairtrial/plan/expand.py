@@ -162,7 +162,8 @@ def _counter_gate(gate: FrozenGate) -> Iterable[str]:
 def _limits(limits: RunLimits) -> Iterable[str]:
     yield f"request_timeout = {_ms(limits.request_timeout_ms)}"
     yield f"cooldown = {_ms(limits.cooldown_ms)}"
-    yield f"disk = {_text(write_size(limits.disk_bytes))}"
+    # 0 is what a plan without this key has: the need is estimated.
+    yield f"disk = {_text(write_size(limits.disk_bytes))}" if limits.disk_bytes else "# disk = estimated"
 
 
 def _ms(value: int) -> str:

@@ -215,7 +215,8 @@ def kind(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return repr(value if len(value) <= 60 else f"{value[:57]}...")
+        # str(): a member of an enumeration is shown as the word it stands for.
+        return repr(str(value) if len(value) <= 60 else f"{value[:57]}...")
     if isinstance(value, int | float):
         return "a number that is too long" if abs(value) > 10**30 else f"the number {value}"
     if isinstance(value, dict):
@@ -233,7 +234,7 @@ def nearest(key: str, known: Iterable[str]) -> str:
 def nearest_value(value: object, words: Iterable[str]) -> str:
     """A hint that names the nearest word, if one is near."""
     close = difflib.get_close_matches(value, tuple(words), n=1) if isinstance(value, str) else []
-    return f"did you mean {close[0]!r}?" if close else ""
+    return f"did you mean {str(close[0])!r}?" if close else ""
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -186,7 +186,10 @@ def _spec(must: Table, key: str) -> MetricSpec | None:
     for metric, spec in METRICS.items():
         if metric == key:
             return spec
-    must.wrong(key, "no such metric", nearest(key, Metric))
+    hint = nearest(key, Metric)
+    if any(key == statistic for statistic in _STATISTICS):
+        hint = f'write {{ {Metric.TTFT} = {{ {key} = "..." }} }}'
+    must.wrong(key, "no such metric", hint)
     return None
 
 

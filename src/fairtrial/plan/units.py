@@ -74,8 +74,10 @@ def _quote(text: str) -> str:
 
 def write_duration(ns: int) -> str:
     """The shortest exact way to write a duration that :func:`duration_ns` reads back."""
+    if ns == 0:
+        return "0 s"
     for unit in ("min", "s", "ms", "us"):
-        if ns and ns % _NS[unit] == 0:
+        if ns % _NS[unit] == 0:
             return f"{ns // _NS[unit]} {unit}"
     return f"{ns} ns"
 

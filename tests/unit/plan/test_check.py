@@ -659,3 +659,76 @@ failures = "some"
         ("9", "workloads.w.must.ttft"),
         ("11", "gates.failures"),
     ]
+
+
+PROCESS = 'baseline = { argv = ["a", "{port}"], engine = "openai" }\n' + ARMS.splitlines()[1] + "\n"
+
+
+def test_token_ids_are_asked_for_where_every_engine_gives_them() -> None:
+    attached = 'baseline = { url = "http://h:1", engine = "reference" }\n' + ARMS.splitlines()[1] + "\n"
+    assert check(MINIMAL).workloads[0].token_ids
+    assert check('level = "quick"\n' + attached + WORKLOAD).workloads[0].token_ids
+    assert not check(PROCESS + WORKLOAD).workloads[0].token_ids
+    assert not check(PROCESS + WORKLOAD + "token_ids = false\n").workloads[0].token_ids
+
+
+def test_token_ids_that_an_engine_never_gives() -> None:
+    (found,) = problems(PROCESS + WORKLOAD + "token_ids = true\n")
+    assert (found.where, found.key) == ("plan.toml:5", "workloads.w.token_ids")
+    assert "openai" in found.message
+    (found,) = problems(PROCESS + WORKLOAD + "[gates]\nequality = 'all matched'\n")
+    assert (found.where, found.key) == ("plan.toml:6", "gates.equality")
+    assert "openai" in found.hint
+
+
+def test_a_wrong_engine_causes_one_problem_only() -> None:
+    text = PROCESS.replace('"openai"', '"opnai"') + WORKLOAD + "token_ids = true\n"
+    text += '[gates]\nequality = "all matched"\ng = { counter = "misses", at_most = 1 }\n'
+    assert [one.key for one in problems(text)] == ["baseline.engine"]
+    assert [one.key for one in problems(text.replace('"opnai"', '" "'))] == ["baseline.engine"]
+
+
+def test_a_counter_that_cannot_rise() -> None:
+    gate = '[gates.g]\ncounter = "misses"\nphases = ["prime"]\n'
+    cold = WORKLOAD.replace("workloads.w", "workloads.cold").replace(', replay = "reverse"', "")
+    (found,) = problems(MINIMAL + cold + gate + "at_least = 1\n")
+    assert (found.where, found.key) == ("plan.toml:10", "gates.g.at_least")
+    assert found.message == "nothing is sent in prime of cold: no counter can rise there"
+    # Bounds that nothing sent can meet, other workloads, and a phase with requests are fine.
+    assert problems(MINIMAL + cold + gate + "at_least = 0\nat_most = 0\n") == []
+    assert problems(MINIMAL + cold + gate + 'at_least = 1\nworkloads = ["w"]\n') == []
+    assert problems(MINIMAL + cold + gate.replace('"prime"', '"prime", "measured"') + "at_least = 1\n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            MINIMAL.replace('"reverse"', '"revers"'),
+            'must be one of "none", "forward", "reverse", not \'revers\'',
+        ),
+        (MINIMAL + "show = ['ttf']\n", "no metric 'ttf'"),
+        ("level = 'quik'\n" + MINIMAL, 'must be one of "quick", "standard", "formal", not \'quik\''),
+    ],
+)
+def test_words_are_shown_as_they_are_written(text: str, message: str) -> None:
+    (found,) = problems(text)
+    assert found.message == message
+    assert found.hint in {"did you mean 'reverse'?", "did you mean 'ttft'?", "did you mean 'quick'?"}
+
+
+def test_an_endpoint_is_shown_as_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "chats.jsonl").write_text(CHAT)
+    (found,) = problems(FILE_PLAN + 'endpoint = "completions"\n', tmp_path)
+    assert found.message == "the bodies of the file are for chat, not 'completions'"
+
+
+def test_a_statistic_where_a_metric_belongs() -> None:
+    (found,) = problems(MINIMAL + 'must = { p95 = "no worse than 5%" }\n')
+    assert (found.key, found.message) == ("workloads.w.must.p95", "no such metric")
+    assert found.hint == 'write { ttft = { p95 = "..." } }'
+
+
+def test_more_warm_ups_than_anyone_can_send() -> None:
+    (found,) = problems(MINIMAL + "phases = { warmup = 9007199254740991 }\n")
+    assert found.key == "workloads.w.phases.warmup"

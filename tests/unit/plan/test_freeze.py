@@ -87,8 +87,8 @@ def test_a_missing_executable_is_a_plan_error(tmp_path: Path) -> None:
     with pytest.raises(PlanError) as caught:
         freeze(check(text, tmp_path))
     assert [(one.where, one.key) for one in caught.value.problems] == [
-        ("plan.toml:1", "baseline"),
-        ("plan.toml:8", "candidate"),
+        ("plan.toml:2", "baseline.argv"),
+        ("plan.toml:9", "candidate.argv"),
     ]
 
 
@@ -215,3 +215,14 @@ def test_the_files_of_requests_are_private(tmp_path: Path) -> None:
     assert b"hidden-name" not in frozen.data
     assert frozen.private.files == {"r": os.path.realpath(tmp_path / "hidden-name.jsonl")}
     assert "# requests = private" in expanded_toml(frozen.plan)
+
+
+def test_what_is_estimated_is_said_so(tmp_path: Path) -> None:
+    frozen = freeze(check(MINIMAL))
+    lines = expanded_toml(frozen.plan).splitlines()
+    assert 'cooldown = "0 s"' in lines
+    assert "# disk = estimated" in lines
+    copy = tmp_path / "plan.toml"
+    copy.write_text("\n".join(lines))
+    assert freeze(load_plan(copy)).data == frozen.data
+    assert 'disk = "3 GiB"' in expanded_toml(freeze(check(MINIMAL + "[limits]\ndisk = '3 GiB'\n")).plan)
