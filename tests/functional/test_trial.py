@@ -267,3 +267,22 @@ def test_what_is_written_matches_the_published_schemas(finished):
             check(tables[entry["role"]], json.loads(row))
         seen.add(entry["role"])
     assert seen == set(tables)
+
+
+def test_a_requests_file_is_sent_as_it_was_frozen(program):
+    bodies = [{"prompt": [300 + i] * (40 + i), "max_tokens": 2} for i in range(3)]
+    (program.home / "asks.jsonl").write_text("".join(json.dumps(body) + "\n" for body in bodies))
+    text = program.write_plan().read_text()
+    head, _, _ = text.partition("[workloads.back]")
+    plan = '[workloads.asks]\nrequests = "asks.jsonl"\nphases = { warmup = 1 }\nmust = { e2e = "better" }\n'
+    (program.home / "plan.toml").write_text(head + plan)
+    program.run("plan", "freeze", "plan.toml", "trial")
+    (program.home / "asks.jsonl").write_text(json.dumps(bodies[0]) + "\n")
+    done = program.run("resume", "trial", "--quiet", code=4)
+    assert "asks.jsonl: the requests file was changed after the plan was frozen" in done.stderr
+    assert program.json("status", "trial")["restored"]
+    (program.home / "asks.jsonl").write_text("".join(json.dumps(body) + "\n" for body in bodies))
+    judgment = program.json("resume", "trial", "--quiet")
+    measured = [x for x in judgment["populations"] if x["phase"] == "measured"]
+    # 40 + 41 + 42 prompt tokens and 2 output tokens each, in both arms
+    assert [(x["used"], x["prompt_tokens"], x["output_tokens"]) for x in measured] == [(3, 123, 6)] * 2

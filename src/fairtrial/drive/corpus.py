@@ -210,15 +210,13 @@ def _set_apart(body: dict[str, Any], words: str) -> dict[str, Any]:
 
 
 def read_lines(data: bytes, where: str) -> tuple[dict[str, Any], ...]:
-    """The bodies of a requests file: one JSON object a line, blank lines skipped.
+    """The bodies of a requests file: one JSON object a line, as the plan has checked it.
 
     Raises:
         UsageError: A line is no JSON object; it says which.
     """
     bodies = []
-    for number, line in enumerate(data.splitlines(), start=1):
-        if not line.strip():
-            continue
+    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), start=1):
         try:
             body = orjson.loads(line)
         except orjson.JSONDecodeError as error:

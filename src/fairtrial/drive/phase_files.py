@@ -12,12 +12,12 @@ from fairtrial.drive.job import PhaseJob
 from fairtrial.drive.message import request_bytes, request_id
 from fairtrial.drive.order import Address, Item, LoadOrder
 from fairtrial.evidence import documents, files
-from fairtrial.schema.errors import EvidenceError
+from fairtrial.schema.errors import EvidenceError, UsageError
 from fairtrial.schema.plan import FrozenWorkload, RequestsFile
 from fairtrial.schema.requests import REQUESTS_SCHEMA, Capture
 from fairtrial.schema.vocab import Outcome
 
-MAX_REQUESTS_FILE = 2**30
+MAX_REQUESTS_FILE = 256 * 2**20
 """Largest requests file read, in bytes."""
 
 
@@ -59,12 +59,20 @@ def requests_lines(workload: FrozenWorkload, path: Path | None) -> tuple[dict[st
     """The bodies of a workload's requests file; none where its prompts are synthetic.
 
     Raises:
-        UsageError: A line is no JSON object.
-        EvidenceError: The file can't be read.
+        UsageError: The file can't be read, or is not the one that the plan was frozen with.
     """
     if not isinstance(workload.source, RequestsFile) or path is None:
         return ()
-    return read_lines(files.read_bounded(path, MAX_REQUESTS_FILE), path.name)
+    hint = "put the frozen file back, or run a new trial"
+    try:
+        data = files.read_bounded(path, MAX_REQUESTS_FILE)
+    except EvidenceError as error:
+        raise UsageError(f"the requests file {error.message}", where=path.name, hint=hint) from error
+    if documents.sha256_hex(data) != workload.source.sha256:
+        raise UsageError(
+            "the requests file was changed after the plan was frozen", where=path.name, hint=hint
+        )
+    return read_lines(data, path.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,9 +155,11 @@ def test_probe_has_the_measured_length_and_few_output_tokens(workload):
 
 
 def test_lines_that_are_no_requests_are_named(workload):
-    assert read_lines(b'{"prompt":"a"}\n\n{"prompt":"b"}\n', "x.jsonl") == ({"prompt": "a"}, {"prompt": "b"})
+    assert read_lines(b'{"prompt":"a"}\n{"prompt":"b"}\n', "x.jsonl") == ({"prompt": "a"}, {"prompt": "b"})
     with pytest.raises(UsageError) as bad:
         read_lines(b'{"prompt":"a"}\n{"prompt"\n', "x.jsonl")
     assert bad.value.where == "x.jsonl:2"
+    with pytest.raises(UsageError, match="not JSON"):
+        read_lines(b'{"prompt":"a"}\n\n{"prompt":"b"}\n', "x.jsonl")
     with pytest.raises(UsageError, match="a JSON object"):
         read_lines(b"[1]\n", "x.jsonl")

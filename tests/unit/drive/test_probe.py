@@ -1,3 +1,4 @@
+import hashlib
 import json
 import socket
 
@@ -41,7 +42,7 @@ def test_nobody_there_and_nobody_answering(server, workload):
 def test_a_requests_file_is_probed_with_its_first_body(server, workload, tmp_path):
     path = tmp_path / "r.jsonl"
     path.write_text('{"prompt": "once upon", "max_tokens": 500}\n')
-    load = workload(source=RequestsFile(sha256="0" * 64, count=1))
+    load = workload(source=RequestsFile(sha256=hashlib.sha256(path.read_bytes()).hexdigest(), count=1))
     assert probe(server.url("good"), "m", load, REFERENCE, requests_path=path) is None
     assert probe(server.url("good"), "m", load, profile("openai")) is None
     shown, unseen = (json.loads(seen.body) for seen in server.seen)
