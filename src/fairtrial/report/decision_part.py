@@ -1,9 +1,11 @@
 """The decision and the gates: what to read first. Pure."""
 
+from fairtrial.judge.amendments import in_words
 from fairtrial.judge.gate_scope import EVERYWHERE
-from fairtrial.report import words
-from fairtrial.schema.document import Callout, Paragraph, Section, Span, Table, Tone
-from fairtrial.schema.judgment import GateResult, Judgment, RequirementResult, Value
+from fairtrial.judge.unusable import CELL
+from fairtrial.report import effects, words
+from fairtrial.schema.document import Callout, Paragraph, Section, Span, Table
+from fairtrial.schema.judgment import GateResult, Judgment, RequirementResult
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import GateOutcome, Verdict
 
@@ -31,53 +33,34 @@ def decision(plan: FrozenPlan, judgment: Judgment) -> Section:
             Callout(title=title, lines=lines, tone=tone),
             _requirements(judgment),
             *_level(plan, judgment),
+            *_amendments(judgment),
         ),
     )
 
 
 def _requirements(judgment: Judgment) -> Table:
-    rows = tuple(
-        words.spans(
-            result.workload,
-            result.candidate,
-            result.demand,
-            _observed(judgment, result),
-            _verdict(result),
+    rows = []
+    for result in judgment.requirements:
+        entries = effects.behind(judgment, result)
+        rows.append(
+            words.spans(
+                result.workload,
+                result.candidate,
+                result.demand,
+                effects.changes(judgment, entries),
+                effects.paired(judgment, entries),
+                _verdict(result),
+            )
         )
-        for result in judgment.requirements
-    )
+    statistics = {result.statistic for result in judgment.requirements}
     reasons = dict.fromkeys(result.reason for result in judgment.requirements)
     return Table(
-        caption="What was demanded and what was observed",
-        columns=("workload", "arm", "demand", "observed by repetition", "verdict"),
-        numeric=(False, False, False, False, False),
-        rows=rows,
-        note=" ".join(["Observed: paired effect, the change case by case.", *map(words.sentence, reasons)]),
+        caption="What was demanded and what was observed, by repetition",
+        columns=("workload", "arm", "demand", effects.column(statistics), "paired effect", "verdict"),
+        numeric=(False,) * 6,
+        rows=tuple(rows),
+        note=" ".join([effects.meaning(statistics), *map(words.sentence, reasons)]),
     )
-
-
-def _observed(judgment: Judgment, result: RequirementResult) -> Span:
-    """The effects by repetition; a colour only where none can be the baseline's own noise."""
-    if all(value.value is None for value in result.observed):
-        return Span(text=words.ABSENT)
-    shown = ", ".join(words.percent(value).text for value in result.observed)
-    spread = _spread(judgment, result)
-    changes = [words.change(value, result.metric, spread) for value in result.observed]
-    said = {change.text.partition(" (")[2] for change in changes}
-    word = said.pop() if len(said) == 1 else ""
-    tones = {change.tone for change in changes}
-    tone: Tone = changes[0].tone if word and len(tones) == 1 else "plain"
-    return Span(text=f"{shown} ({word}" if word else shown, tone=tone)
-
-
-def _spread(judgment: Judgment, result: RequirementResult) -> Value:
-    key = (result.workload, result.candidate, result.metric, result.statistic)
-    found = (
-        entry.within_baseline_spread
-        for entry in judgment.comparisons
-        if (entry.workload, entry.candidate, entry.metric, entry.statistic) == key
-    )
-    return next(found, Value(value=None, reason="nothing was compared"))
 
 
 def _verdict(result: RequirementResult) -> Span:
@@ -87,13 +70,27 @@ def _verdict(result: RequirementResult) -> Span:
 def _level(plan: FrozenPlan, judgment: Judgment) -> tuple[Paragraph, ...]:
     declared, claimed = judgment.level_declared.value, judgment.level_claimed.value
     usable = sum(1 for cell in judgment.cells if cell.usable)
-    cells = f"{usable} of {words.count(len(judgment.cells), 'cell')} may be used."
+    told = any(CELL in reason for reason in judgment.decision.reasons)
+    cells = (
+        f"{usable} of {words.count(len(judgment.cells), 'cell')} may be used{'' if told else f' ({CELL})'}."
+    )
+    order = Paragraph(
+        text=f"Order of the arms: {', '.join(plan.design.order)} ({plan.design.order_source.value})."
+    )
     if declared == claimed:
-        return (Paragraph(text=f"Level claimed: {claimed}, as declared. {cells}"),)
+        return (Paragraph(text=f"Level claimed: {claimed}, as declared. {cells}"), order)
     why = "; ".join(judgment.level_reasons)
     text = f"Level claimed: {claimed}; declared was {declared}. {cells} Why less: {why}."
-    order = f"Order of the arms: {', '.join(plan.design.order)} ({plan.design.order_source.value})."
-    return (Paragraph(text=text, tone="warn"), Paragraph(text=order))
+    return (Paragraph(text=text, tone="warn"), order)
+
+
+def _amendments(judgment: Judgment) -> tuple[Paragraph, ...]:
+    """Those before the traffic; one after it is a reason of the decision."""
+    return tuple(
+        Paragraph(text=f"The plan was amended before traffic, {amendment.at}: {in_words(amendment)}.")
+        for amendment in judgment.amendments
+        if not amendment.retroactive
+    )
 
 
 def _scope(gate: GateResult) -> str:

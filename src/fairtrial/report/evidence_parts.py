@@ -2,10 +2,12 @@
 
 from collections import Counter as Tally
 
+from fairtrial.judge.normal import baseline_of, candidates_of, without_difference
 from fairtrial.report import words
+from fairtrial.report.glance_part import difference
 from fairtrial.schema.document import Paragraph, Section, Span, Table
 from fairtrial.schema.judgment import Judgment, LaunchSummary
-from fairtrial.schema.plan import FrozenPlan, PublicValue
+from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import Outcome, Phase
 
 
@@ -73,7 +75,7 @@ def coverage(judgment: Judgment) -> Section:
         note="Warm-up is kept as evidence outside the denominators.",
     )
     if not found.missing:
-        return Section(title="Coverage", blocks=(table, Paragraph(text="Every planned cell was run.")))
+        return Section(title="Coverage", blocks=(table, Paragraph(text="Every planned launch was run.")))
     listed = "; ".join(found.missing[:12])
     more = f"; and {len(found.missing) - 12} more" if len(found.missing) > 12 else ""
     return Section(
@@ -84,10 +86,7 @@ def coverage(judgment: Judgment) -> Section:
 
 def identities(plan: FrozenPlan, judgment: Judgment) -> Section:
     """What differs between the arms, and which identity each launch proved."""
-    differences = tuple(
-        words.spans(entry.arm, entry.key, _value(entry.baseline), _value(entry.candidate))
-        for entry in plan.differences
-    )
+    differences = tuple(words.spans(entry.arm, entry.key, *difference(entry)) for entry in plan.differences)
     rows = []
     for arm in plan.arms:
         launches = [launch for launch in judgment.launches if launch.arm == arm.name and launch.counted]
@@ -113,9 +112,9 @@ def identities(plan: FrozenPlan, judgment: Judgment) -> Section:
                 columns=("arm", "key", "baseline", "candidate"),
                 numeric=(False,) * 4,
                 rows=differences,
-                note="A private value is shown as -; its commitment is in the frozen plan."
+                note="The commitment of a private value is in the frozen plan."
                 if differences
-                else "The plan states no difference.",
+                else "A/A trial: the plan states no difference.",
             ),
             Table(
                 caption="Identity that the counted launches proved",
@@ -123,14 +122,34 @@ def identities(plan: FrozenPlan, judgment: Judgment) -> Section:
                 numeric=(False, False, False, True, False, False),
                 rows=tuple(rows),
             ),
+            *_told_apart(plan, judgment),
         ),
     )
 
 
-def _value(value: PublicValue | None) -> str:
-    if value is None:
-        return words.ABSENT
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _told_apart(plan: FrozenPlan, judgment: Judgment) -> tuple[Paragraph, ...]:
+    """A warning for each candidate that is declared another than the baseline and says that it's the same."""
+    baseline = baseline_of(plan)
+    same = without_difference(plan)
+    stated = {
+        arm.name: {
+            launch.identity for launch in judgment.launches if launch.arm == arm.name and launch.counted
+        }
+        for arm in plan.arms
+    }
+    return tuple(
+        Paragraph(
+            text=(
+                f"The servers of {baseline} and {candidate} said the same of themselves: nothing that they "
+                "state tells them apart."
+            ),
+            tone="warn",
+        )
+        for candidate in candidates_of(plan)
+        if candidate not in same
+        and None not in stated[candidate]
+        and stated[candidate] & stated.get(baseline, set())
+    )
 
 
 def _geometry(launches: list[LaunchSummary]) -> str:
@@ -180,9 +199,13 @@ def ledger(judgment: Judgment) -> Section:
         blocks=(
             Table(
                 caption="What failed, was left out, or was said; kept",
-                columns=("what", "where", "reason"),
-                numeric=(False,) * 3,
-                rows=tuple(words.spans(entry.what, entry.where, entry.reason) for entry in judgment.ledger),
+                columns=("when", "what", "where", "reason"),
+                numeric=(False,) * 4,
+                rows=tuple(
+                    words.spans(entry.at or words.ABSENT, entry.what, entry.where, entry.reason)
+                    for entry in judgment.ledger
+                ),
+                note="When: UTC time of the journal line.",
             ),
         ),
     )

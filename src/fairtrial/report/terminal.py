@@ -14,7 +14,8 @@ from fairtrial.schema.document import Callout, DotChart, Paragraph, Report, Sect
 _STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
 _BORDERS: dict[Tone, str] = {"good": "green", "bad": "red", "warn": "yellow", "plain": "blue"}
 _GROUPS = ("cyan", "magenta", "yellow", "green")
-_BRIEF_SECTIONS = 2
+_BRIEF_SECTIONS = 3
+_ALL = "That is the short form. Everything else, workload by workload: fairtrial report DIR"
 _FOLDED_FROM = 40
 _GAP = 3
 
@@ -25,12 +26,15 @@ def render_terminal(report: Report, console: Console, *, brief: bool = False) ->
     Args:
         report: The document.
         console: Where to; it knows width and colours (NO_COLOR included).
-        brief: Only the first two sections: the decision and the gates.
+        brief: Only the first three sections: the decision, what differs and what came of it, the gates.
     """
     console.print(Text(visible(report.title), style="bold"))
     console.print(Text(visible(report.subtitle), style="dim"))
     for section in report.sections[:_BRIEF_SECTIONS] if brief else report.sections:
         _section(section, console)
+    if brief:
+        console.print()
+        console.print(Text(_ALL, style="dim"))
 
 
 def _section(section: Section, console: Console) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from fairtrial.schema.document import Span, Tone
-from fairtrial.schema.judgment import Value
+from fairtrial.schema.judgment import EqualityCount, Value
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.vocab import Direction, GateOutcome, Metric, Proof, Recommendation, Unit
 
@@ -115,18 +115,40 @@ def change(percent_change: Value, metric: Metric, spread: Value | None = None) -
     value = percent_change.value
     if abs(value) < SAME_PERCENT:
         return Span(text=f"{signed(value)} (same)")
-    lower_is_better = METRICS[metric].direction is Direction.LOWER
-    better = (value < 0) is lower_is_better
-    text = f"{signed(value)} ({_word(metric, better=better)})"
+    text = f"{signed(value)} ({direction(percent_change, metric)})"
     if spread is not None and (spread.value is None or abs(value) <= spread.value):
         return Span(text=text)
-    return Span(text=text, tone="good" if better else "bad")
+    return Span(text=text, tone="good" if _better(value, metric) else "bad")
 
 
-def _word(metric: Metric, *, better: bool) -> str:
-    if metric is Metric.GOODPUT:
-        return "better" if better else "worse"
-    return "faster" if better else "slower"
+def direction(percent_change: Value, metric: Metric) -> str:
+    """What a change means: faster, slower, more, less or same; empty where there is none."""
+    value = percent_change.value
+    if value is None:
+        return ""
+    if abs(value) < SAME_PERCENT:
+        return "same"
+    if METRICS[metric].unit in {Unit.SHARE, Unit.COUNT}:
+        return "more" if value > 0 else "less"
+    return "faster" if _better(value, metric) else "slower"
+
+
+def _better(value: float, metric: Metric) -> bool:
+    return (value < 0) is (METRICS[metric].direction is Direction.LOWER)
+
+
+def equality(found: EqualityCount | None) -> Span:
+    """Whether works or outputs are equal, e.g. ``52/52 match``."""
+    if found is None:
+        return Span(text=ABSENT)
+    total = found.matched + found.unmatched + found.ids_absent + found.missing
+    if found.unmatched:
+        return Span(text=f"{found.unmatched}/{total} differ", tone="bad")
+    if found.ids_absent:
+        return Span(text=f"unverified, {found.ids_absent}/{total} no ids", tone="warn")
+    if found.missing or not total:
+        return Span(text=f"unverified, {found.missing}/{total} missing", tone="warn")
+    return Span(text=f"{found.matched}/{total} match", tone="good")
 
 
 def change_of(baseline: Value, candidate: Value) -> Value:

@@ -2,9 +2,9 @@
 
 from fairtrial.judge.normal import Place, baseline_of, candidates_of
 from fairtrial.judge.values import Values, chart_metric
-from fairtrial.report import words
+from fairtrial.report import effects, words
 from fairtrial.schema.document import DotChart, Dots, Paragraph, Section, Span, Table
-from fairtrial.schema.judgment import Cell, CellEquality, Comparison, EqualityCount, Judgment, Population
+from fairtrial.schema.judgment import Cell, CellEquality, Comparison, Judgment, Population
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import Conversations, FrozenPlan, FrozenWorkload
 from fairtrial.schema.vocab import Metric, Phase, Statistic
@@ -65,19 +65,15 @@ def _numbers(plan: FrozenPlan, entries: list[Comparison], judgment: Judgment) ->
     baseline = baseline_of(plan)
     name, unit = METRICS[metric].title, words.unit(metric)
     middle = statistic.value if METRICS[metric].per_request else "value"
-    rows = []
-    for entry in entries:
-        change = words.change(
-            words.change_of(entry.baseline, entry.candidate_value), metric, entry.within_baseline_spread
+    rows = [
+        words.spans(
+            str(entry.repetition),
+            *_arm(judgment, entry, baseline, entry.baseline),
+            *_arm(judgment, entry, candidate, entry.candidate_value),
+            effects.one(judgment, entry),
         )
-        rows.append(
-            words.spans(
-                str(entry.repetition),
-                *_arm(judgment, entry, baseline, entry.baseline),
-                *_arm(judgment, entry, candidate, entry.candidate_value),
-                Span(text=f"{name} {change.text}", tone=change.tone),
-            )
-        )
+        for entry in entries
+    ]
     arms = [
         column for arm in (baseline, candidate) for column in (f"{arm} n", f"{arm} {middle}", f"{arm} p95")
     ]
@@ -124,24 +120,22 @@ def _trust(workload: FrozenWorkload, candidate: str, entries: list[Comparison], 
             words.spans(
                 str(entry.repetition),
                 words.percent(entry.paired_effect_percent),
-                words.percent(entry.observed_percent_delta),
                 words.percent(entry.within_baseline_spread).text.lstrip("+"),
-                _equal(equality.work if equality else None),
-                _equal(equality.output if equality else None),
+                words.equality(equality.work if equality else None),
+                words.equality(equality.output if equality else None),
                 words.yes_no(holds=cell.usable if cell else None),
             )
         )
     title = METRICS[chosen[0].metric].title if chosen else "no metric"
     return Table(
         caption=f"How far to trust it: {title}, {candidate} case by case",
-        columns=("rep", "paired effect", "observed delta", "A's own spread", "work", "output", "usable"),
-        numeric=(True, True, True, True, False, False, False),
+        columns=("rep", "paired effect", "A's own spread", "work", "output", "usable"),
+        numeric=(True, True, True, False, False, False),
         rows=tuple(rows),
         note=(
-            "Paired effect: change of the same cases, trimmed mean of log ratios. Observed delta: as records "
-            "publish it, positive favours the candidate. A's own spread: how far the baseline's value moves "
-            "between its own repetitions; a change inside it says nothing. Usable says that a number may be "
-            "used, not what it means."
+            "Paired effect: change of the same cases, trimmed mean of log ratios; negative is lower than the "
+            "baseline. A's own spread: how far the baseline's value moves between its own repetitions; a "
+            "change inside it says nothing. Usable says that a number may be used, not what it means."
         ),
     )
 
@@ -160,19 +154,6 @@ def _cell(judgment: Judgment, entry: Comparison) -> Cell | None:
         (found for found in judgment.cells if (found.workload, found.repetition, found.candidate) == key),
         None,
     )
-
-
-def _equal(found: EqualityCount | None) -> Span:
-    if found is None:
-        return Span(text=words.ABSENT)
-    total = found.matched + found.unmatched + found.ids_absent + found.missing
-    if found.unmatched:
-        return Span(text=f"{found.unmatched}/{total} differ", tone="bad")
-    if found.ids_absent:
-        return Span(text=f"unverified, {found.ids_absent}/{total} no ids", tone="warn")
-    if found.missing or not total:
-        return Span(text=f"unverified, {found.missing}/{total} missing", tone="warn")
-    return Span(text=f"{found.matched}/{total} match", tone="good")
 
 
 def _chart(

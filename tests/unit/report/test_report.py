@@ -18,7 +18,11 @@ from fairtrial.report.markdown import escape, render_markdown
 from fairtrial.report.terminal import render_terminal
 from fairtrial.schema.document import Callout, DotChart, Paragraph, Report, Section, Span, Table
 from fairtrial.schema.vocab import Phase
-from fairtrial.testing.evidence import Script, default_reply, fabricate
+from fairtrial.testing.evidence import (
+    Script,
+    default_reply,
+    fabricate,
+)
 from fairtrial.testing.small_plan import small_plan
 
 HOSTILE = "<script>alert(1)</script> | `x` *y* [z](http://evil.example) \x1b[2J\u202e & \"q\" 'p'"
@@ -77,18 +81,26 @@ def test_the_numbers_by_repetition(report):
         ["2", "4/4", "44.00", "n < 20", "4/4", "22.00", "n < 20", "TTFT -50.0% (faster)"],
     ]
     assert texts(table(report, "Workload returning", "How far to trust it")) == [
-        ["1", "-50.0%", "+50.0%", "2.3%", "4/4 match", "4/4 match", "no"],
-        ["2", "-50.0%", "+50.0%", "2.3%", "4/4 match", "4/4 match", "no"],
+        ["1", "-50.0%", "2.3%", "4/4 match", "4/4 match", "no"],
+        ["2", "-50.0%", "2.3%", "4/4 match", "4/4 match", "no"],
     ]
 
 
 def test_requirements_gates_mixture_counters_differences(report):
     assert texts(table(report, "Decision", "What was demanded")) == [
-        ["returning", "B", "TTFT (median) better", "-50.0%, -50.0% (faster)", "none"],
+        [
+            "returning",
+            "B",
+            "TTFT (median) better",
+            "-50.0%, -50.0% (faster)",
+            "-50.0%, -50.0% (faster)",
+            "none",
+        ],
         [
             "cold",
             "B",
             "TTFT (median) no worse than 5% or 2 ms, whichever is larger",
+            "0.0%, 0.0% (same)",
             "0.0%, 0.0% (same)",
             "none",
         ],
@@ -101,21 +113,6 @@ def test_requirements_gates_mixture_counters_differences(report):
     ]
     identity = texts(table(report, "What was compared", "Identity"))
     assert [row[-1] for row in identity] == ["25 rows, 75 pages", "75 rows, 25 pages"]
-
-
-def test_an_observation_inside_the_baselines_noise_gets_no_colour():
-    """A takes 40 ms, then 90: B's 30 and 60 are faster twice, but A alone moves by 125 %."""
-
-    def reply(where, case):
-        milliseconds = {("A", 1): 40, ("A", 2): 90, ("B", 1): 30, ("B", 2): 60}[where.arm, where.repetition]
-        return replace(default_reply(where, case), ttft_ms=milliseconds)
-
-    found = table(built(Script(reply=reply)), "Decision", "What was demanded").rows[0][3]
-    assert (found.text, found.tone) == ("-25.0%, -33.3% (faster)", "plain")
-
-
-def test_an_observation_beyond_it_gets_one(report):
-    assert table(report, "Decision", "What was demanded").rows[0][3].tone == "good"
 
 
 def test_the_chart_has_every_measured_request(report):
@@ -176,11 +173,19 @@ def test_terminal_without_colours_says_the_same(report):
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == in_terminal(report)
 
 
-def test_brief_shows_decision_and_gates_only(report):
-    shown = in_terminal(report, brief=True)
+def test_brief_shows_decision_what_came_of_the_difference_and_gates_only(report):
+    shown = " ".join(in_terminal(report, brief=True).split())
     assert "Undecided" in shown
+    assert "What differs from A: B in host_row_percent (A 25, B 75)." in shown
+    # Every prompt of B hits the host tier, every one of A misses; the cold workload misses in both.
+    assert (
+        "returning, in each of 2 repetitions: A 0 host, 4 miss; B 4 host, 0 miss; outputs 4/4 match." in shown
+    )
+    assert "cold, in each of 2 repetitions: A 4 miss; B 4 miss; outputs 4/4 match." in shown
     assert "restoration" in shown
     assert "Hits and misses" not in shown
+    assert shown.endswith("fairtrial report DIR")
+    assert "fairtrial report DIR" not in in_terminal(report)
 
 
 def test_hostile_text_in_a_terminal_is_only_text(hostile):

@@ -35,7 +35,8 @@ def test_digits(value, shown):
         (0.04, Metric.TTFT, "0.0% (same)", "plain"),
         (1.472, Metric.DECODE_TOKENS_PER_SECOND, "+1.5% (faster)", "good"),
         (-1.472, Metric.OUTPUT_THROUGHPUT, "-1.5% (slower)", "bad"),
-        (-3.0, Metric.GOODPUT, "-3.0% (worse)", "bad"),
+        (-3.0, Metric.GOODPUT, "-3.0% (less)", "bad"),
+        (3.0, Metric.GOODPUT, "+3.0% (more)", "good"),
         (123456.7, Metric.TTFT, "+123,457% (slower)", "bad"),
     ],
 )

@@ -1,0 +1,88 @@
+"""Changes by repetition: signs, words, and a colour only where it may mean something. Pure."""
+
+from fairtrial.report import words
+from fairtrial.schema.document import Span, Tone
+from fairtrial.schema.judgment import Comparison, Judgment, RequirementResult, Value
+from fairtrial.schema.metrics import METRICS
+from fairtrial.schema.vocab import Metric, Statistic
+
+_MEANING = (
+    "the candidate's against the baseline's, 100*(B-A)/A. Paired effect: the same cases compared one by one, "
+    "the trimmed mean of their log ratios. Negative is lower than the baseline in both. They may differ "
+    "where a population is a mixture, say of hits and misses. Coloured or bold only where every cell behind "
+    "it is usable and no repetition lies within the baseline's own spread."
+)
+
+
+def column(statistics: set[Statistic]) -> str:
+    """The name of the column that shows the change of what the demand names."""
+    # A metric with one value for the whole phase has no other statistic.
+    of_requests = statistics - {Statistic.WHOLE}
+    if len(of_requests) != 1:
+        return "change of that statistic"
+    return f"change of the {of_requests.pop().value}"
+
+
+def meaning(statistics: set[Statistic]) -> str:
+    """What both columns are, in one note."""
+    name = column(statistics)
+    whole = " (of the one value where a phase has only one)" if Statistic.WHOLE in statistics else ""
+    return f"{name[:1].upper()}{name[1:]}{whole}: {_MEANING}"
+
+
+def behind(judgment: Judgment, result: RequirementResult) -> list[Comparison]:
+    """The comparisons of a requirement, by repetition."""
+    key = (result.workload, result.candidate, result.metric, result.statistic)
+    found = [
+        entry
+        for entry in judgment.comparisons
+        if (entry.workload, entry.candidate, entry.metric, entry.statistic) == key
+    ]
+    return sorted(found, key=lambda entry: entry.repetition)
+
+
+def usable(judgment: Judgment, entries: list[Comparison]) -> bool:
+    """Whether the cells behind these comparisons may all be used."""
+    cells = {(cell.workload, cell.repetition, cell.candidate): cell.usable for cell in judgment.cells}
+    return all(cells.get((entry.workload, entry.repetition, entry.candidate), False) for entry in entries)
+
+
+def changes(judgment: Judgment, entries: list[Comparison]) -> Span:
+    """The change of the statistic itself, by repetition."""
+    return _line(judgment, entries, [change_of(entry) for entry in entries])
+
+
+def paired(judgment: Judgment, entries: list[Comparison]) -> Span:
+    """The paired effect, by repetition."""
+    return _line(judgment, entries, [entry.paired_effect_percent for entry in entries])
+
+
+def change_of(entry: Comparison) -> Value:
+    """The change of the statistic in one repetition."""
+    return words.change_of(entry.baseline, entry.candidate_value)
+
+
+def one(judgment: Judgment, entry: Comparison) -> Span:
+    """The change of one repetition with the metric's name, e.g. ``TTFT -50.0% (faster)``."""
+    change = words.change(change_of(entry), entry.metric, entry.within_baseline_spread)
+    text = f"{METRICS[entry.metric].title} {change.text}"
+    return Span(text=text, tone=change.tone if usable(judgment, [entry]) else "plain")
+
+
+def _line(judgment: Judgment, entries: list[Comparison], values: list[Value]) -> Span:
+    if all(value.value is None for value in values):
+        return Span(text=words.ABSENT)
+    spread, metric = entries[0].within_baseline_spread, entries[0].metric
+    each = [words.change(value, metric, spread) for value in values]
+    tones = {change.tone for change in each}
+    tone: Tone = each[0].tone if len(tones) == 1 and usable(judgment, entries) else "plain"
+    return Span(text=_text(values, metric), tone=tone)
+
+
+def _text(values: list[Value], metric: Metric) -> str:
+    """One word for all where they agree, else a word each: ``-12.0% faster, +14.7% slower``."""
+    shown = [words.percent(value).text for value in values]
+    said = [words.direction(value, metric) for value in values]
+    if len(set(said)) == 1:
+        return f"{', '.join(shown)} ({said[0]})"
+    return ", ".join(f"{text} {word}".rstrip() for text, word in zip(shown, said, strict=True))
