@@ -12,7 +12,7 @@ from fairtrial.schema.vocab import Condition, Level
 
 
 def _not_built(_: CellView) -> Answer:
-    return None, "not built yet: nothing establishes it"
+    return None, "not built yet"
 
 
 _CHECKS: Mapping[Condition, Callable[[CellView], Answer]] = MappingProxyType(
