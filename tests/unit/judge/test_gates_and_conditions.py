@@ -2,6 +2,7 @@
 
 import pytest
 
+from fairtrial.evidence.documents import canonical
 from fairtrial.judge.cell_view import with_more
 from fairtrial.judge.judge import judge
 from fairtrial.schema.facts import (
@@ -43,6 +44,7 @@ from fairtrial.testing.evidence import (
     with_files,
 )
 from fairtrial.testing.small_plan import small_plan
+from fairtrial.trial.amending import Amendment
 
 
 def gate(judged, name):
@@ -334,8 +336,7 @@ def test_amendments(retroactive, holds):
     evidence = fabricate()
     facts = [line.fact for line in evidence.lines]
     amended = Amended(artifact="amendment-1", plan_sha256=evidence.plan_sha256, retroactive=retroactive)
-    # What trial.amending seals, as far as the judge reads it.
-    sealed = b'{"keys":["limits.cooldown_ms"],"plan":{},"reason":"it ran\\n hot"}'
+    sealed = canonical(Amendment(reason="it ran\n hot", keys=("limits.cooldown_ms",), plan=evidence.plan))
     evidence = with_files(evidence, {"amendment-1": sealed})
     judged = judge(with_facts(evidence, [*facts[:2], amended, *facts[2:]]))
     assert condition(judged, Condition.DECLARED_BEFORE_TRAFFIC).holds is holds
