@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairtrial.schema import vocab
+from fairtrial.schema import stream_flags, vocab
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "fairtrial"
 FILES = sorted(SRC.rglob("*.py"))
@@ -15,7 +15,7 @@ IDS = [str(path.relative_to(SRC)) for path in FILES]
 
 WORDS = {
     word.value
-    for enumeration in vars(vocab).values()
+    for enumeration in [*vars(vocab).values(), *vars(stream_flags).values()]
     if isinstance(enumeration, type) and issubclass(enumeration, StrEnum) and enumeration is not StrEnum
     for word in enumeration
     if re.search(r"[_+-]", word.value)

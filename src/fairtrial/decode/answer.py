@@ -9,7 +9,8 @@ from fairtrial.decode.usage import UsageReader
 from fairtrial.decode.values import ShapeError, clean, load_object
 from fairtrial.decode.words import ABORTS, DONE, ERRORS, KNOWN
 from fairtrial.schema.requests import TokenEvent, Usage
-from fairtrial.schema.vocab import Outcome, StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.vocab import Outcome
 
 
 @dataclass(frozen=True, slots=True)

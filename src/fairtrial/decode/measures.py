@@ -4,7 +4,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from fairtrial.schema.requests import RequestRecord
-from fairtrial.schema.vocab import HitSource, Metric, Outcome, StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.vocab import HitSource, Metric, Outcome
 
 NANOSECONDS = 1_000_000_000
 HIT_SHARE_PERCENT = 50

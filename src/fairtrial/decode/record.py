@@ -11,7 +11,8 @@ from fairtrial.decode.sse import EventStream
 from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.requests import Capture, RequestRecord, TokenEvent
-from fairtrial.schema.vocab import ErrorClass, Outcome, StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.vocab import ErrorClass, Outcome
 
 _STREAM_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbfdata:")
 _FLAG_ORDER = {flag: position for position, flag in enumerate(StreamFlag)}

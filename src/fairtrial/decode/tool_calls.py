@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from fairtrial.decode.values import ShapeError, clean, count_of, object_at, text_at
-from fairtrial.schema.vocab import StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
 
 
 @dataclass(frozen=True, slots=True)

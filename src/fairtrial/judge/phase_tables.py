@@ -17,7 +17,8 @@ from fairtrial.schema.requests import (
     RequestRecord,
     TableHeader,
 )
-from fairtrial.schema.vocab import Outcome, StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.vocab import Outcome
 
 _MALFORMED = frozenset({StreamFlag.MALFORMED_EVENT, StreamFlag.TOOL_CALL_MALFORMED})
 """Flags that mean the reader met bytes that it could not make sense of."""

@@ -16,7 +16,8 @@ from fairtrial.schema.base import (
     Text,
 )
 from fairtrial.schema.ends import CaptureEnd
-from fairtrial.schema.vocab import ErrorClass, Outcome, Phase, StampSource, StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.vocab import ErrorClass, Outcome, Phase, StampSource
 
 REQUESTS_SCHEMA: Literal["fairtrial.requests/v1"] = "fairtrial.requests/v1"
 CAPTURE_SCHEMA: Literal["fairtrial.capture/v1"] = "fairtrial.capture/v1"

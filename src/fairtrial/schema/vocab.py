@@ -244,6 +244,7 @@ class ErrorClass(StrEnum):
     ABORTED = "aborted_by_server"
     NO_TOKENS = "no_tokens"
     INTERRUPTED = "interrupted"
+    TOO_LARGE = "response_too_large"
 
 
 class StampSource(StrEnum):
@@ -326,6 +327,7 @@ class LaunchFailure(StrEnum):
     WRONG_MODEL = "model_differs"
     PROBE_FAILED = "probe_failed"
     NOT_STARTED = "not_started"
+    CHANGED = "identity_changed"
 
 
 class ArtifactRole(StrEnum):
@@ -378,21 +380,3 @@ class Condition(StrEnum):
     MONITORING_ENFORCED = "monitoring_enforced"
     CLIENT_LAG_OK = "client_lag_ok"
     CALIBRATION_VALID = "aa_calibration_valid"
-
-
-class StreamFlag(StrEnum):
-    """What was odd about a decoded answer."""
-
-    USAGE_MISSING = "usage_missing"
-    DONE_MISSING = "done_missing"
-    FINISH_REASON_MISSING = "finish_reason_missing"
-    MULTI_TOKEN_EVENTS = "multi_token_events"  # noqa: S105 - not a password
-    SINGLE_BURST = "single_burst"
-    NO_VISIBLE_CONTENT = "no_visible_content"
-    TOOL_INDEX_MISSING = "tool_index_missing"
-    TOOL_INDEX_REUSED = "tool_index_reused"
-    TOOL_CALL_MALFORMED = "tool_call_malformed"
-    TRANSPORT_ERROR_AFTER_FINISH = "transport_error_after_finish"
-    PARTIAL_EVENT_DISCARDED = "partial_event_discarded"
-    MALFORMED_EVENT = "malformed_event"
-    UNKNOWN_FINISH_REASON = "unknown_finish_reason"

@@ -11,7 +11,8 @@ from fairtrial.decode.record import decode_capture, decode_response
 from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.requests import Capture, Read, RequestRecord
-from fairtrial.schema.vocab import ErrorClass, Metric, Outcome, StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.vocab import ErrorClass, Metric, Outcome
 from fairtrial.testing.case_files import Document, number, part, read_bytes, read_document, text
 
 SCHEMA: Final = "bugcase.stream/v1"

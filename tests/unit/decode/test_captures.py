@@ -10,7 +10,8 @@ from fairtrial.decode.prometheus import Reading, counter_sum, parse
 from fairtrial.decode.record import decode_capture, decode_response
 from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.requests import Capture, Read
-from fairtrial.schema.vocab import ErrorClass, HitSource, Metric, Outcome, StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.vocab import ErrorClass, HitSource, Metric, Outcome
 
 CAPTURES = Path(__file__).resolve().parents[4] / "shared" / "captures"
 LLAMA, XLLAMA, VLLM, HF = (

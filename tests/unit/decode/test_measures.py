@@ -2,7 +2,8 @@ import pytest
 
 from fairtrial.decode.measures import hit_source, measure, output_tokens
 from fairtrial.schema.requests import RequestRecord, TokenEvent, Usage
-from fairtrial.schema.vocab import ErrorClass, HitSource, Metric, Outcome, StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.vocab import ErrorClass, HitSource, Metric, Outcome
 
 MS = 1_000_000
 

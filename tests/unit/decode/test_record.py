@@ -8,7 +8,8 @@ from fairtrial.decode.measures import hit_source
 from fairtrial.decode.record import decode_capture, decode_response
 from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.requests import Usage
-from fairtrial.schema.vocab import ErrorClass, HitSource, Outcome, StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.vocab import ErrorClass, HitSource, Outcome
 
 MS = 1_000_000
 

@@ -2,7 +2,7 @@ import pytest
 
 from fairtrial.decode.tool_calls import ToolCalls
 from fairtrial.decode.values import ShapeError
-from fairtrial.schema.vocab import StreamFlag
+from fairtrial.schema.stream_flags import StreamFlag
 
 
 def entry(index=None, call_id=None, name=None, arguments=None):
