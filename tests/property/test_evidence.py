@@ -14,7 +14,7 @@ from fairtrial.evidence.chain import Segment
 from fairtrial.evidence.journal import Journal, read_journal
 from fairtrial.schema.base import MAX_SAFE_INTEGER
 from fairtrial.schema.errors import DocumentError, EvidenceError
-from fairtrial.schema.facts import ClockStepped, LaunchStarted, StopRequested, WindowOpened
+from fairtrial.schema.facts import ClockStepped, LaunchStarted, Opened, StopRequested, WindowOpened
 from fairtrial.schema.vocab import StopRequest
 from fairtrial.testing.clock import FakeClock
 
@@ -72,14 +72,17 @@ FACTS = st.one_of(
 )
 
 
+OPENED = Opened(run="r", plan_sha256=PLAN, origin_mono_ns="1", origin_wall_ns="1")
+
+
 def written(sessions):
-    """Segments of a journal with one session for each list of facts."""
+    """Segments of a journal with one session for each list of facts, the first after ``opened``."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name) / "j"
         for index, facts in enumerate(sessions):
             opener = Journal.reopen if index else Journal.create
             with opener(directory, PLAN, FakeClock()) as journal:
-                for fact in facts:
+                for fact in facts if index else [OPENED, *facts]:
                     journal.append(fact)
         reading = read_journal(directory, PLAN)
         paths = sorted(directory.glob("*.jsonl"))
@@ -95,7 +98,12 @@ def test_what_was_appended_is_read(sessions):
     segments, reading = written(sessions)
     assert len(segments) == len(sessions)
     kept = [line.fact for line in reading.lines if line.fact.type != "resumed"]
-    assert kept == [fact for facts in sessions for fact in facts]
+    assert kept == [OPENED, *(fact for facts in sessions for fact in facts)]
+    lines = [line for segment in segments for line in segment.data.splitlines()]
+    assert list(reading.digests) == [hashlib.sha256(line).hexdigest() for line in lines]
+    assert [reading.lines[at].fact.type for at in reading.begins] == ["opened"] + ["resumed"] * (
+        len(sessions) - 1
+    )
     assert chain.read_segments(segments, PLAN) == reading
 
 

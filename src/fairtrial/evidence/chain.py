@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fairtrial.evidence import documents, strictjson
 from fairtrial.schema.errors import DocumentError, EvidenceError
-from fairtrial.schema.facts import FACT, JournalLine, Resumed
+from fairtrial.schema.facts import FACT, JournalLine, Opened, Resumed
 
 FIRST_SEGMENT = 1
 _CHAIN_KEYS = ("seq", "prev", "t", "mono_ns", "boot")
@@ -32,6 +32,10 @@ class JournalReading:
     """sha256 of the last complete line's bytes; digest of the plan when there is none."""
     torn: bytes
     """Bytes of a record that was being written when the writer died; usually empty."""
+    digests: tuple[str, ...] = ()
+    """sha256 of each line's bytes, in the order of the lines."""
+    begins: tuple[int, ...] = ()
+    """Position of the first line of each segment that has one."""
 
     @property
     def torn_bytes(self) -> int:
@@ -91,7 +95,21 @@ def read_segments(segments: Sequence[Segment], plan_sha256: str) -> JournalReadi
     walk = _Walk(plan_sha256)
     for index, segment in enumerate(segments):
         _read_segment(walk, segment, first=index == 0)
-    return JournalReading(tuple(walk.lines), walk.head, walk.torn)
+    return JournalReading(
+        tuple(walk.lines), walk.head, walk.torn, digests=tuple(walk.digests), begins=tuple(walk.begins)
+    )
+
+
+def expect_opened(reading: JournalReading, where: str) -> None:
+    """Refuse a journal of which not even the first fact is there: nobody can say whose it is.
+
+    Raises:
+        EvidenceError: Its first fact is not ``opened``, or it has none.
+    """
+    if not reading.lines or not isinstance(reading.lines[0].fact, Opened):
+        raise EvidenceError(
+            "the journal does not begin with `opened`", where=where, hint="freeze the plan anew"
+        )
 
 
 @dataclass(slots=True)
@@ -100,6 +118,8 @@ class _Walk:
 
     head: str
     lines: list[JournalLine] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
     torn: bytes = b""
     """Unfinished bytes since the last complete line. A writer killed within the first record
     of a segment leaves more of them in the next one; ``resumed`` covers them together."""
@@ -107,6 +127,8 @@ class _Walk:
 
 def _read_segment(walk: _Walk, segment: Segment, *, first: bool) -> None:
     *complete, rest = segment.data.split(b"\n")
+    if complete:
+        walk.begins.append(len(walk.lines))
     for number, data in enumerate(complete, start=1):
         where = f"{segment.name}:{number}"
         try:
@@ -117,6 +139,7 @@ def _read_segment(walk: _Walk, segment: Segment, *, first: bool) -> None:
         _check_resumed(walk, line, where, expected=number == 1 and not first)
         walk.lines.append(line)
         walk.head, walk.torn = documents.sha256_hex(data), b""
+        walk.digests.append(walk.head)
     walk.torn += rest
 
 

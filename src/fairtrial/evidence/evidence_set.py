@@ -18,3 +18,5 @@ class EvidenceSet:
     """sha256 of the last journal line's bytes."""
     files: Mapping[str, bytes]
     """Sealed bytes by artifact id. A missing artifact is a KeyError, never empty bytes."""
+    cut: tuple[str, ...] = ()
+    """Artifacts that prove that the journal was longer once (:mod:`fairtrial.evidence.cut`)."""

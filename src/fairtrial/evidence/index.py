@@ -27,6 +27,9 @@ class IndexEntry(Record):
     size: Count
     role: ArtifactRole
     launch: Identifier | None
+    head: Digest | None = None
+    """The journal's durable head when this was sealed, or the plan's digest before its first line:
+    it ties the index to a history. None where it wasn't said."""
 
     def sealed(self) -> Sealed:
         """The public fact."""
@@ -60,6 +63,10 @@ class Index:
     def ids(self) -> tuple[str, ...]:
         """Every artifact id, in the order of sealing."""
         return tuple(self._entries)
+
+    def entries(self) -> tuple[IndexEntry, ...]:
+        """Every entry, in the order of sealing."""
+        return tuple(self._entries.values())
 
     def expect_new(self, artifact: str) -> None:
         """Refuse an id that is taken.

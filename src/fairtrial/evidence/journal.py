@@ -44,7 +44,7 @@ class Journal:
         self._lock = lock
         self._clock = clock
         self._lines = list(reading.lines)
-        self._head = reading.head
+        self._head = self._durable_head = reading.head
         self.torn = reading.torn
         """Unfinished bytes that the last session left behind; empty when it ended well."""
         self._path = directory
@@ -87,12 +87,14 @@ class Journal:
 
         Raises:
             UsageError: Another process writes this journal.
-            EvidenceError: There is no journal, its chain is broken, or a segment can't be made.
+            EvidenceError: There is no journal, it does not begin with ``opened``, its chain is
+                broken, or a segment can't be made.
         """
         lock = _lock(directory)
         try:
             paths = _segment_paths(directory)
             reading = chain.read_segments(_load(paths), plan_sha256)
+            chain.expect_opened(reading, str(directory))
             journal = cls(directory, lock, reading, clock)
             journal._begin_segment(len(paths) + 1)
             resumed = Resumed(
@@ -122,6 +124,15 @@ class Journal:
     def head(self) -> str:
         """sha256 of the last line's bytes; digest of the plan when there is none."""
         return self._head
+
+    @property
+    def durable_head(self) -> str:
+        """The head up to which the journal outlives a loss of power: what a sealing is tied to.
+
+        Only grouped facts may follow it, of which a loss of power can take some. An artifact
+        tied to such a line would look like history that somebody cut away.
+        """
+        return self._durable_head
 
     @property
     def size(self) -> int:
@@ -216,11 +227,13 @@ class Journal:
             # After a failed sync the kernel may drop the pages: nothing later can be trusted.
             self._fault = "could not be made durable"
             raise
-        self._unsynced = 0
+        self._unsynced, self._durable_head = 0, self._head
 
 
 def read_journal(directory: Path, plan_sha256: str) -> JournalReading:
     """Read a journal and check its chain; needs no lock, also while it is written.
+
+    A journal that was only just made is empty; evidence and writers need ``opened``.
 
     Args:
         directory: Where its segments are.

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from fairtrial.evidence import documents, files, strictjson
+from fairtrial.evidence import chain, documents, files, strictjson
+from fairtrial.evidence.cut import find_cut
 from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.evidence.journal import read_journal
 from fairtrial.evidence.store import Store
@@ -43,17 +44,24 @@ def load_evidence(directory: Path) -> EvidenceSet:
         directory: Of the trial: ``plan.frozen.json``, ``journal/``, ``objects/``, ``private/``.
 
     Raises:
-        EvidenceError: Plan, journal or index are missing, damaged or contradict each other.
+        EvidenceError: Plan, journal or index are missing, damaged or contradict each other, or
+            the journal does not begin with ``opened``.
     """
     plan, plan_sha256 = load_plan(directory)
+    store = Store.open(directory)
+    # Before the journal: what a running session seals from now on may be missing in our journal.
+    entries = store.entries()
     reading = read_journal(directory / JOURNAL, plan_sha256)
+    chain.expect_opened(reading, str(directory / JOURNAL))
     sealed = _sealed_once(reading.lines)
+    store.refresh()
     return EvidenceSet(
         plan=plan,
         plan_sha256=plan_sha256,
         lines=reading.lines,
         head=reading.head,
-        files=Store.open(directory).files(sealed),
+        files=store.files(sealed),
+        cut=find_cut(entries, reading, plan_sha256),
     )
 
 

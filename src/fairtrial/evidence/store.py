@@ -34,6 +34,16 @@ class _Copied:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """What is said of bytes when they are sealed."""
+
+    artifact: str
+    role: ArtifactRole
+    launch: str | None
+    head: str | None
+
+
 class Store:
     """The store of one trial. Made by :meth:`open`; reading changes nothing on disk."""
 
@@ -52,7 +62,15 @@ class Store:
         """
         return cls(directory, Index(directory / PRIVATE / INDEX_FILE))
 
-    def seal_bytes(self, data: bytes, *, artifact: str, role: ArtifactRole, launch: str | None) -> Sealed:
+    def seal_bytes(
+        self,
+        data: bytes,
+        *,
+        artifact: str,
+        role: ArtifactRole,
+        launch: str | None,
+        head: str | None = None,
+    ) -> Sealed:
         """Put bytes into the store.
 
         Args:
@@ -60,6 +78,8 @@ class Store:
             artifact: Their public id, new in this trial.
             role: What they are.
             launch: The launch they belong to, if any.
+            head: The journal's durable head now; kept in the private index, so that a journal
+                whose end is cut off later contradicts it.
 
         Returns:
             The fact to record; bytes and index are durable.
@@ -68,16 +88,36 @@ class Store:
             UsageError: The artifact id is taken.
             EvidenceError: The store can't be written.
         """
-        return self._seal((data,), artifact, role, launch)
+        return self._seal((data,), _Label(artifact, role, launch, head))
 
-    def seal_file(self, path: Path, *, artifact: str, role: ArtifactRole, launch: str | None) -> Sealed:
+    def seal_file(
+        self,
+        path: Path,
+        *,
+        artifact: str,
+        role: ArtifactRole,
+        launch: str | None,
+        head: str | None = None,
+    ) -> Sealed:
         """Put a file's bytes into the store, in bounded memory; the file itself is left alone.
 
         Raises:
             UsageError: The artifact id is taken.
             EvidenceError: Not a regular file, changed during the copy, or the store can't be written.
         """
-        return self._seal(_chunks(path), artifact, role, launch)
+        return self._seal(_chunks(path), _Label(artifact, role, launch, head))
+
+    def refresh(self) -> None:
+        """Learn of what another process has sealed since the last look.
+
+        Raises:
+            EvidenceError: The private index can't be read.
+        """
+        self._index.refresh()
+
+    def entries(self) -> tuple[IndexEntry, ...]:
+        """The private index, in the order of sealing."""
+        return self._index.entries()
 
     def find(self, artifact: str) -> Sealed | None:
         """The fact of a sealed artifact, also when a crash kept it out of the journal."""
@@ -133,21 +173,22 @@ class Store:
             return False
         return hmac.compare_digest(documents.commitment(bytes.fromhex(entry.key), data), sealed.commitment)
 
-    def _seal(self, parts: Iterable[bytes], artifact: str, role: ArtifactRole, launch: str | None) -> Sealed:
+    def _seal(self, parts: Iterable[bytes], label: _Label) -> Sealed:
         self._index.refresh()
-        self._index.expect_new(artifact)
+        self._index.expect_new(label.artifact)
         for private in (self._private, self._root, self._objects):
             files.make_private_dir(private)
         key = secrets.token_bytes(32)
         copied = self._put(parts, key)
         entry = IndexEntry(
-            artifact=artifact,
+            artifact=label.artifact,
             sha256=copied.sha256,
             key=key.hex(),
             commitment=copied.commitment,
             size=copied.size,
-            role=role,
-            launch=launch,
+            role=label.role,
+            launch=label.launch,
+            head=label.head,
         )
         self._index.add(entry)
         return entry.sealed()

@@ -143,6 +143,11 @@ def test_cut_at_every_byte_it_reopens_with_every_complete_record(tmp_path, monke
         torn = data[:cut].rpartition(b"\n")[2]
         reading = read_journal(directory, PLAN)
         assert (len(reading.lines), reading.torn) == (whole, torn)
+        if whole == 0:
+            with pytest.raises(EvidenceError, match="does not begin with `opened`"):
+                Journal.reopen(directory, PLAN, FakeClock())
+            assert [path.name for path in sorted(directory.glob("*.jsonl"))] == ["0001.jsonl"]
+            continue
         with Journal.reopen(directory, PLAN, FakeClock()) as journal:
             assert journal.size == whole + 1
             assert journal.torn == torn
@@ -155,6 +160,35 @@ def test_cut_at_every_byte_it_reopens_with_every_complete_record(tmp_path, monke
         assert fact.torn_sha256 == (hashlib.sha256(torn).hexdigest() if torn else None)
         assert again.torn == b""
         shutil.rmtree(directory)
+
+
+def test_a_journal_without_its_first_fact_is_not_reopened(tmp_path):
+    Journal.create(tmp_path / "empty", PLAN, FakeClock()).close()
+    with Journal.create(tmp_path / "other", PLAN, FakeClock()) as journal:
+        journal.append(window(1))
+    for directory in (tmp_path / "empty", tmp_path / "other"):
+        with pytest.raises(EvidenceError, match="does not begin with `opened`") as caught:
+            Journal.reopen(directory, PLAN, FakeClock())
+        assert (caught.value.where, caught.value.hint) == (str(directory), "freeze the plan anew")
+        assert not segment(directory, 2).exists()
+        # and the lock is let go
+        with pytest.raises(EvidenceError, match="does not begin with `opened`"):
+            Journal.reopen(directory, PLAN, FakeClock())
+
+
+def test_the_durable_head_is_the_last_line_that_was_synced(tmp_path):
+    clock = FakeClock()
+    with Journal.create(tmp_path / "j", PLAN, clock) as journal:
+        assert journal.durable_head == PLAN
+        first = journal.append(opened(clock))
+        digest = hashlib.sha256(chain.encode(first)).hexdigest()
+        assert journal.durable_head == journal.head == digest
+        journal.append(Sealed(artifact="a", role=ArtifactRole.NOTE, commitment="0" * 64, size=1))
+        assert journal.durable_head == digest != journal.head
+        last = journal.append(window(1))
+        assert journal.durable_head == journal.head == hashlib.sha256(chain.encode(last)).hexdigest()
+    with Journal.reopen(tmp_path / "j", PLAN, clock) as journal:
+        assert journal.durable_head == journal.head
 
 
 def test_cut_within_resumed_itself_it_still_reopens(tmp_path):
@@ -484,9 +518,10 @@ def test_killed_while_writing_it_keeps_every_acknowledged_record(tmp_path):
         import sys
         from pathlib import Path
         from fairtrial.evidence.journal import Journal
-        from fairtrial.schema.facts import WindowOpened
+        from fairtrial.schema.facts import Opened, WindowOpened
         from fairtrial.testing.clock import FakeClock
         journal = Journal.create(Path(sys.argv[1]), sys.argv[2], FakeClock())
+        journal.append(Opened(run="r", plan_sha256=sys.argv[2], origin_mono_ns="1", origin_wall_ns="1"))
         number = 0
         while True:
             number += 1

@@ -101,6 +101,12 @@ def trial(tmp_path):
     return tmp_path
 
 
+def test_a_journal_without_its_first_fact_is_no_evidence(trial):
+    (trial / "journal" / "0001.jsonl").write_bytes(b"")
+    with pytest.raises(EvidenceError, match="does not begin with `opened`"):
+        load_evidence(trial)
+
+
 def test_a_trial_is_read(trial):
     evidence = load_evidence(trial)
     data = (trial / "plan.frozen.json").read_bytes()

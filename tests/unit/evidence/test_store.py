@@ -49,6 +49,29 @@ def test_sealing_puts_bytes_index_and_fact_in_place(tmp_path):
     assert SHA not in sealed.model_dump_json()
 
 
+def test_the_head_of_the_journal_is_kept_with_the_entry(tmp_path):
+    store = Store.open(tmp_path)
+    source = tmp_path / "log"
+    source.write_bytes(b"words")
+    store.seal_bytes(DATA, artifact="a1", role=ArtifactRole.REQUESTS, launch=None, head="1" * 64)
+    store.seal_file(source, artifact="a2", role=ArtifactRole.SERVER_LOG, launch=None, head="2" * 64)
+    seal(store, "a3")
+    assert [entry["head"] for entry in entries(tmp_path)] == ["1" * 64, "2" * 64, None]
+    assert [entry.head for entry in Store.open(tmp_path).entries()] == ["1" * 64, "2" * 64, None]
+
+
+def test_an_entry_from_before_there_were_heads_is_read(tmp_path):
+    store = Store.open(tmp_path)
+    seal(store)
+    (entry,) = entries(tmp_path)
+    del entry["head"]
+    line = json.dumps(entry, sort_keys=True, separators=(",", ":")).encode()
+    (tmp_path / "private" / "index.jsonl").write_bytes(line + b"\n")
+    again = Store.open(tmp_path)
+    assert again.read("a1") == DATA
+    assert [entry.head for entry in again.entries()] == [None]
+
+
 def test_the_same_bytes_are_kept_once_under_two_commitments(tmp_path):
     store = Store.open(tmp_path)
     before = seal(store, "a1")
