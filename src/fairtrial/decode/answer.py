@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from fairtrial.decode.chunks import error_of, piece_of
 from fairtrial.decode.tool_calls import ToolCall, ToolCalls
-from fairtrial.decode.usage import UsageReader
+from fairtrial.decode.usage import StatedUsage, UsageReader
 from fairtrial.decode.values import ShapeError, clean, load_object
 from fairtrial.decode.words import ABORTS, DONE, ERRORS, KNOWN
 from fairtrial.schema.requests import TokenEvent, Usage
@@ -31,8 +31,19 @@ class Answer:
     """It came as one JSON body, and all of that body was read."""
     error_message: str | None
     """Empty if the server reported an error without a message."""
+    models: tuple[str, ...]
+    """The first two different models that its chunks say they come from, each cut to 200 characters."""
     flags: frozenset[StreamFlag]
     events: tuple[TokenEvent, ...]
+
+
+MAX_NAME = 200
+"""Longest kept name of a model and longest finish reason, in characters."""
+
+
+def model_name(value: object) -> str:
+    """A model's name as it is kept; empty if it is none."""
+    return clean(value[:MAX_NAME]) if isinstance(value, str) else ""
 
 
 class AnswerDecoder:
@@ -48,6 +59,7 @@ class AnswerDecoder:
         self._done = False
         self._whole = False
         self._error: str | None = None
+        self._models: list[str] = []
         self._malformed = False
         self._events: list[TokenEvent] = []
 
@@ -84,8 +96,8 @@ class AnswerDecoder:
         Args:
             partial_event: The stream ended inside an event, which was discarded.
         """
-        usage, calls = self._usage.result(), self._calls.result()
-        flags = self._timeless_flags(usage, calls)
+        stated, calls = self._usage.result(), self._calls.result()
+        flags = self._timeless_flags(stated, calls)
         if partial_event:
             flags.add(StreamFlag.PARTIAL_EVENT_DISCARDED)
         if len(self._events) > 1 and all(a.at_ns == b.at_ns for a, b in pairwise(self._events)):
@@ -95,12 +107,13 @@ class AnswerDecoder:
             reasoning=clean("".join(self._reasoning)),
             tool_calls=calls,
             output_ids=tuple(self._ids) if self._ids else None,
-            usage=usage,
+            usage=stated.usage,
             finish_reason=self._finish[-1] if self._finish else None,
             finish_reasons=frozenset(self._finish),
             done_seen=self._done,
             whole=self._whole,
             error_message=self._error,
+            models=tuple(self._models),
             flags=frozenset(flags),
             events=tuple(self._events),
         )
@@ -110,6 +123,9 @@ class AnswerDecoder:
         if message is not None:
             # The first error is the cause; later ones follow from it.
             self._error = self._error or message
+        model = model_name(chunk.get("model"))
+        if model and len(self._models) < 2 and model not in self._models:
+            self._models.append(model)
         self._usage.feed(chunk)
         piece = piece_of(chunk)
         self._calls.feed(list(piece.tool_calls))
@@ -117,15 +133,17 @@ class AnswerDecoder:
         self._reasoning.append(piece.reasoning)
         self._ids.extend(piece.ids)
         if piece.finish_reason is not None:
-            self._finish.append(clean(piece.finish_reason))
+            self._finish.append(clean(piece.finish_reason[:MAX_NAME]))
         if piece.native_end:
             self._usage.feed_native(chunk)
         if piece.has_token:
             event = TokenEvent(at_ns=at_ns, tokens=len(piece.ids) or None, visible=piece.visible)
             self._events.append(event)
 
-    def _timeless_flags(self, usage: Usage, calls: tuple[ToolCall, ...]) -> set[StreamFlag]:
+    def _timeless_flags(self, stated: StatedUsage, calls: tuple[ToolCall, ...]) -> set[StreamFlag]:
+        usage = stated.usage
         output = len(self._ids) if usage.output_tokens is None else usage.output_tokens
+        counted = bool(self._events) and all(event.tokens is not None for event in self._events)
         facts = {
             StreamFlag.MALFORMED_EVENT: self._malformed,
             StreamFlag.USAGE_MISSING: usage.output_tokens is None,
@@ -133,6 +151,8 @@ class AnswerDecoder:
             StreamFlag.FINISH_REASON_MISSING: not self._finish,
             StreamFlag.UNKNOWN_FINISH_REASON: bool(set(self._finish) - KNOWN - ERRORS - ABORTS),
             StreamFlag.MULTI_TOKEN_EVENTS: output > len(self._events) > 0,
+            StreamFlag.USAGE_CONTRADICTS: stated.contradicts
+            or (counted and usage.output_tokens not in {None, len(self._ids)}),
             StreamFlag.NO_VISIBLE_CONTENT: not any(event.visible for event in self._events),
             StreamFlag.TOOL_CALL_MALFORMED: any(
                 call.name is None or not call.arguments_valid_json for call in calls

@@ -11,6 +11,8 @@ MAX_HEAD = 65536
 """Largest response head and largest trailer section, in bytes."""
 MAX_CHUNK_LINE = 4096
 """Largest chunk-size line with its extensions, in bytes."""
+MAX_RANGES = 1 << 19
+"""Most pieces of body data: far above any answer, far below what pieces of a byte would take in memory."""
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: [^\x00\r\n]*)?")
@@ -141,6 +143,8 @@ class ResponseFramer:
         return None
 
     def _take(self, data: bytes, position: int, limit: int) -> int:
+        if len(self.ranges) >= MAX_RANGES:
+            return self._fail(f"more than {MAX_RANGES} pieces of body data", data)
         end = min(len(data), position + limit)
         self.ranges.append((self._offset + position, self._offset + end))
         return end
@@ -148,7 +152,7 @@ class ResponseFramer:
     def _sized(self, data: bytes, position: int) -> int:
         end = self._take(data, position, self._remaining)
         self._remaining -= end - position
-        self.complete = self._remaining == 0
+        self.complete = self._remaining == 0 and self.malformed is None
         return end
 
     def _unsized(self, data: bytes, position: int) -> int:

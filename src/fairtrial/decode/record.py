@@ -1,9 +1,11 @@
 """From what the client kept of a request to its record: bytes and stamps in, meaning out."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from fairtrial.decode.answer import Answer, AnswerDecoder, outcome_of
+from fairtrial.decode.asked import Asked, asked_of
 from fairtrial.decode.coding import BodyDecoder
 from fairtrial.decode.http_body import ResponseFramer
 from fairtrial.decode.http_errors import class_of, message_of, one_line
@@ -16,6 +18,13 @@ from fairtrial.schema.vocab import ErrorClass, Outcome
 
 _STREAM_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbfdata:")
 _FLAG_ORDER = {flag: position for position, flag in enumerate(StreamFlag)}
+
+ShouldStop = Callable[[], bool]
+"""Whether nobody waits for the meaning any more."""
+
+
+class DecodingStoppedError(Exception):
+    """A decoding was given up as its caller wished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +45,25 @@ class Response:
     """The server's own error message."""
 
 
-def decode_response(capture: Capture, response: bytes) -> Response:
+def decode_response(
+    capture: Capture, response: bytes, *, should_stop: ShouldStop = lambda: False
+) -> Response:
     """Frame and decode the bytes of a response, each read with its own stamp.
 
     Args:
         capture: What the client noted of the request.
         response: Exactly the bytes it received.
+        should_stop: Asked before every read: a hostile response can take many seconds.
+
+    Raises:
+        DecodingStoppedError: It said yes.
     """
     framer = ResponseFramer()
     body: _Body | None = None
     position = taken = 0
     for read in capture.reads:
+        if should_stop():
+            raise DecodingStoppedError
         framer.feed(response[position : position + read.size])
         position += read.size
         if body is None and framer.status is not None:
@@ -62,22 +79,26 @@ def decode_response(capture: Capture, response: bytes) -> Response:
     return body.close(framer, broken=broken)
 
 
-def decode_capture(capture: Capture, response: bytes, sent: bytes) -> RequestRecord:
+def decode_capture(
+    capture: Capture, response: bytes, sent: bytes, *, should_stop: ShouldStop = lambda: False
+) -> RequestRecord:
     """Make the record of one request.
 
     Args:
         capture: What the client noted of the request.
         response: Exactly the bytes it received.
         sent: Exactly the bytes it sent.
+        should_stop: Asked before every read.
 
     Raises:
+        DecodingStoppedError: It said yes.
         EvidenceError: The bytes are not those that the capture describes.
     """
     _check_sizes(capture, response, sent)
-    decoded = decode_response(capture, response)
+    decoded = decode_response(capture, response, should_stop=should_stop)
     answer, events = decoded.answer, decoded.answer.events
     outcome, error = _outcome(capture, decoded)
-    flags = set(answer.flags)
+    flags, asked = set(answer.flags), asked_of(sent)
     if outcome is Outcome.OK and decoded.broken:
         flags.add(StreamFlag.TRANSPORT_ERROR_AFTER_FINISH)
     return RequestRecord(
@@ -99,10 +120,12 @@ def decode_capture(capture: Capture, response: bytes, sent: bytes) -> RequestRec
         http_status=decoded.status,
         finish_reason=answer.finish_reason,
         flags=tuple(sorted(flags, key=_FLAG_ORDER.__getitem__)),
+        model=_model(answer, asked),
         usage=answer.usage,
         output_ids=answer.output_ids,
         text_sha256=hashlib.sha256(answer.content.encode()).hexdigest() if events else None,
-        work_sha256=hashlib.sha256(sent.partition(b"\r\n\r\n")[2]).hexdigest(),
+        work_sha256=hashlib.sha256(asked.body).hexdigest(),
+        asked_output_tokens=asked.output_tokens,
     )
 
 
@@ -175,6 +198,12 @@ def _check_sizes(capture: Capture, response: bytes, sent: bytes) -> None:
         )
 
 
+def _model(answer: Answer, asked: Asked) -> str | None:
+    """The first of the answer's models that isn't the asked one, else the only one."""
+    others = (model for model in answer.models if model != asked.model)
+    return next(others, answer.models[0] if answer.models else None)
+
+
 def _first_visible(events: tuple[TokenEvent, ...]) -> int | None:
     return next((event.at_ns for event in events if event.visible), None)
 
@@ -189,9 +218,10 @@ def _outcome(capture: Capture, response: Response) -> tuple[Outcome, ErrorClass 
     if outcome not in {Outcome.SERVER_ERROR, Outcome.ABORTED}:
         if capture.end is CaptureEnd.TIMED_OUT:
             return Outcome.TIMED_OUT, capture.error or ErrorClass.RESPONSE_TIMED_OUT
-        if response.malformed is not None:
-            # No finish reason redeems bytes that aren't what they claim to be.
-            return Outcome.TRANSPORT_ERROR, response.malformed
+        # No finish reason redeems bytes that had to be cut off or aren't what they claim to be.
+        spoiled = capture.error if capture.error is ErrorClass.TOO_LARGE else response.malformed
+        if spoiled is not None:
+            return Outcome.TRANSPORT_ERROR, spoiled
         if response.not_json and not response.broken:
             return Outcome.SERVER_ERROR, ErrorClass.NOT_JSON
     return outcome, _class_of_outcome(outcome, capture, response)

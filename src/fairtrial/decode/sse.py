@@ -4,6 +4,11 @@ import re
 from dataclasses import dataclass
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_OTHER = rb"(?!data[:\r\n])[^\r\n]%b(?:\r\n|\n|\r(?=[^\n]))"
+_IDLE = re.compile(rb"(?:%b)++" % (_OTHER % b"*+"))
+"""Whole lines in a row that neither hold data nor end an event: a server may send millions of them."""
+_INSIDE = re.compile(rb"(?:%b)++" % (_OTHER % b"++"))
+"""The same inside an event, which an empty line ends."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -37,7 +42,7 @@ class EventStream:
             # The CR ended its line already; an LF right after it belongs to it.
             position = 1 if data[0] == 0x0A else 0
             self._after_cr = False
-        for end in _LINE_END.finditer(data, position):
+        while (end := _LINE_END.search(data, position := self._skip(data, position))) is not None:
             self._partial.append(data[position : end.start()])
             position = end.end()
             event = self._line(b"".join(self._partial))
@@ -54,6 +59,13 @@ class EventStream:
     def unfinished(self) -> bool:
         """Whether the bytes so far end inside an event or a line."""
         return bool(self._data or self._partial)
+
+    def _skip(self, data: bytes, position: int) -> int:
+        """Where the next line begins that matters."""
+        if self._partial or self._at_start:
+            return position
+        idle = (_INSIDE if self._data else _IDLE).match(data, position)
+        return position if idle is None else idle.end()
 
     def _line(self, line: bytes) -> Event | None:
         if self._at_start:

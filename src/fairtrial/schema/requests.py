@@ -78,7 +78,7 @@ class Capture(Record):
 
 
 class Usage(Record):
-    """Token counts as the server states them; None where it says nothing."""
+    """Token counts as the server states them; None where it says nothing, or what can't be true."""
 
     prompt_tokens: Count | None = None
     output_tokens: Count | None = None
@@ -120,6 +120,9 @@ class RequestRecord(Record):
     http_status: Count | None
     finish_reason: Text | None
     flags: tuple[StreamFlag, ...]
+    model: Text | None
+    """The model that the answer says it comes from, cut to 200 characters: where its chunks disagree,
+    the first that isn't the one asked for; None where none states one."""
     usage: Usage
     output_ids: tuple[Count, ...] | None
     """Token ids of the output; None where the server sent none (``unverified_ids_absent``)."""
@@ -127,3 +130,5 @@ class RequestRecord(Record):
     """sha256 of the visible text; None without any answer."""
     work_sha256: Digest
     """sha256 of the request body: equal bodies are equal work asked for."""
+    asked_output_tokens: Count | None
+    """Most output tokens that the request body asked for; None where it names no limit."""

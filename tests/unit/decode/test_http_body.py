@@ -128,3 +128,16 @@ def test_one_byte_at_a_time_costs_no_more_than_linear_time():
     assert framer.complete
     # Copying what came before at each of 200,000 reads would take over ten seconds.
     assert time.process_time() - began < 4
+
+
+def test_the_pieces_of_a_body_are_bounded(monkeypatch):
+    monkeypatch.setattr("fairtrial.decode.http_body.MAX_RANGES", 3)
+    framer, piece = ResponseFramer(), b"1\r\nx\r\n"
+    assert framer.feed(CHUNKED + piece * 3 + b"0\r\n\r\n")
+    framer = ResponseFramer()
+    assert not framer.feed(CHUNKED + piece * 4 + b"0\r\n\r\n")
+    assert (framer.malformed, len(framer.ranges)) == ("more than 3 pieces of body data", 3)
+    framer = ResponseFramer()
+    framer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
+    assert not any([framer.feed(b"x") for _ in range(4)])
+    assert not framer.complete

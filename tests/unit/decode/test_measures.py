@@ -20,6 +20,7 @@ def record(events=(), usage=None, **changes):
         "done_ns": 2000 * MS, "token_events": made, "outcome": Outcome.OK, "error": None, "detail": None,
         "http_status": 200, "finish_reason": "stop", "flags": (), "usage": usage or Usage(),
         "output_ids": None, "text_sha256": None, "work_sha256": "0" * 64,
+        "model": None, "asked_output_tokens": None,
     }  # fmt: skip
     return RequestRecord(**(fields | changes))
 

@@ -5,7 +5,7 @@ import orjson
 import pytest
 
 from fairtrial.decode.measures import hit_source
-from fairtrial.decode.record import decode_capture, decode_response
+from fairtrial.decode.record import DecodingStoppedError, decode_capture, decode_response
 from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.requests import Usage
 from fairtrial.schema.stream_flags import StreamFlag
@@ -368,3 +368,105 @@ def test_bytes_that_are_not_the_captures_are_an_error(capture, stream):
             decode_capture(made, wrong, b"")
     with pytest.raises(EvidenceError, match="request bytes"):
         decode_capture(made, response, b"x")
+
+
+def post(**body):
+    return b"POST /v1/completions HTTP/1.1\r\nHost: h\r\n\r\n" + orjson.dumps(body)
+
+
+def named(*names):
+    return [orjson.dumps({"model": name, "choices": [{"delta": {"content": "x"}}]}) for name in names]
+
+
+@pytest.mark.parametrize(("names", "asked", "right"), [
+    (("m", "m"), "m", "m"),
+    (("other",), "m", "other"),
+    ((None, "", 7, "m"), "m", "m"),
+    (("m", "m", "cheap", "cheaper"), "m", "cheap"),
+    (("cheap", "m"), "m", "cheap"),
+    ((), "m", None),
+    (("x" * 201,), "m", "x" * 200),
+    (("x" * 201,), "x" * 201, "x" * 200),
+    (("a", "b"), None, "a"),
+])  # fmt: skip
+def test_the_model_that_the_answer_states(decode, stream, names, asked, right):
+    sent = post(model=asked)
+    assert decode([(1, stream(*named(*names), STOP, DONE))], sent).model == right
+
+
+@pytest.mark.parametrize(("body", "right"), [
+    ({"max_tokens": 256}, 256),
+    ({"max_completion_tokens": 5}, 5),
+    ({"max_tokens": None, "max_completion_tokens": 6}, 6),
+    ({"max_tokens": "7"}, None),
+    ({"prompt": "hi"}, None),
+])  # fmt: skip
+def test_the_output_tokens_that_were_asked_for(decode, stream, body, right):
+    assert decode([(1, stream(A, STOP, DONE))], post(**body)).asked_output_tokens == right
+
+
+def test_a_request_that_is_no_json_asks_for_nothing(decode, stream):
+    record = decode([(1, stream(A, STOP, DONE))], b"POST / HTTP/1.1\r\n\r\nnothing")
+    assert (record.asked_output_tokens, record.model) == (None, None)
+
+
+def split(cached, **tiers):
+    return {"prompt_tokens_details": {"cached_tokens": cached, "cached_tokens_by_source": tiers}}
+
+
+@pytest.mark.parametrize(("usage", "right"), [
+    ((8, 1, split(9)), Usage(prompt_tokens=8, output_tokens=1)),
+    ((8, 1, split(4, device=3, host=2)), Usage(prompt_tokens=8, output_tokens=1)),
+    ((8, 1, {"cached_tokens_by_source": {"device": 5, "mixed": 4}}), Usage(prompt_tokens=8, output_tokens=1)),
+    ((8, 1, split(-1)), Usage(prompt_tokens=8, output_tokens=1)),
+    ((8, 1, split(4, device=-1, host=4)),
+     Usage(prompt_tokens=8, output_tokens=1, cached_tokens=4, cached_host_tokens=4)),
+    ((-8, 1, {}), Usage(output_tokens=1)),
+    ((8, 2**60, {}), Usage(prompt_tokens=8)),
+])  # fmt: skip
+def test_usage_that_cannot_be_true(decode, stream, usage, right):
+    prompt, output, more = usage
+    record = decode([(1, stream(A, STOP, usage_chunk(prompt, output, **more), DONE))])
+    assert record.usage == right
+    assert StreamFlag.USAGE_CONTRADICTS in record.flags
+
+
+@pytest.mark.parametrize("more", [{}, split(8), split(8, device=3, host=5), split(8, device=3), split(0)])
+def test_usage_that_can_be_true(decode, stream, more):
+    record = decode([(1, stream(A, STOP, usage_chunk(8, 1, **more), DONE))])
+    assert StreamFlag.USAGE_CONTRADICTS not in record.flags
+
+
+def test_an_output_count_beside_the_ids_that_came(decode, stream):
+    ids = (delta(content="a", ids=[1]), delta(content="b", ids=[2, 3]))
+    for stated, contradicts in ((3, False), (2, True), (4, True)):
+        record = decode([(1, stream(*ids, STOP, usage_chunk(8, stated), DONE))])
+        assert (StreamFlag.USAGE_CONTRADICTS in record.flags) is contradicts
+        assert (record.usage.output_tokens, record.output_ids) == (stated, (1, 2, 3))
+    # Where an event came without ids, nobody counted every token.
+    record = decode([(1, stream(*ids, B, STOP, usage_chunk(8, 9), DONE))])
+    assert StreamFlag.USAGE_CONTRADICTS not in record.flags
+
+
+def test_a_response_that_was_cut_off_as_too_large_is_no_success(decode, stream):
+    cut = {"end": "closed", "error": ErrorClass.TOO_LARGE}
+    record = decode([(1, stream(A, STOP, DONE, end=b""))], **cut)
+    assert (record.outcome, record.error) == (Outcome.TRANSPORT_ERROR, ErrorClass.TOO_LARGE)
+    assert record.text_sha256 == hashlib.sha256(b"a").hexdigest()
+
+
+def test_decoding_can_be_stopped_between_reads(capture, stream):
+    made, response = capture([(i, bytes([byte])) for i, byte in enumerate(stream(A, STOP, DONE))])
+    asked = []
+
+    def third_time():
+        asked.append(1)
+        return len(asked) == 3
+
+    with pytest.raises(DecodingStoppedError):
+        decode_response(made, response, should_stop=third_time)
+    assert len(asked) == 3
+
+
+def test_a_finish_reason_is_kept_short(decode, stream):
+    assert decode([(1, stream(A, delta("y" * 1000), DONE))]).finish_reason == "y" * 200

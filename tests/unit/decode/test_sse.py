@@ -71,3 +71,22 @@ def test_a_long_line_in_small_pieces_takes_linear_time():
         found += stream.feed(line[i : i + 1])
     assert [len(event.data) for event in found] == [200_000]
     assert time.process_time() - began < 4
+
+
+@pytest.mark.parametrize("line", [b": c\n", b":\r", b"\n", b"id: 7\r\n", b"dat\n", b"datax: 1\r"])
+def test_lines_without_data_are_skipped_in_any_number_inside_and_between_events(line):
+    many = line * 3
+    inside = b"" if line == b"\n" else many
+    text = b"data: a\n" + inside + b"data: b\n\n" + many + b"data: c\n\n" + many
+    assert events(text) == [b"a\nb", b"c"]
+    stream = EventStream()
+    assert [e.data for i in range(len(text)) for e in stream.feed(text[i : i + 1])] == [b"a\nb", b"c"]
+
+
+def test_a_flood_of_comments_costs_seconds_and_no_minutes():
+    stream, comments = EventStream(), b":\n\n" * 21_845
+    stream.feed(b"data: a\n\n")
+    started = time.process_time()
+    for _ in range(256):  # 16 MiB; a Python step for each line would take some ten times as long
+        assert stream.feed(comments) == []
+    assert time.process_time() - started < 4
