@@ -82,3 +82,5 @@ class ServiceEntry(Record):
     port: Positive
     recipe: Recipe
     identity: Digest | None
+    family: tuple[tuple[Positive, Positive], ...] = ()
+    """Pid and start ticks of every process seen as its own when it was proven ready."""

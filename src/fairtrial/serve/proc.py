@@ -12,6 +12,9 @@ _PROC = Path("/proc")
 _ENDED = frozenset("ZXx")
 _MAX_ENVIRON = 4 * 1024 * 1024
 
+ProcessId = tuple[int, int]
+"""Pid and start ticks: together they identify a process within one boot."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tag:

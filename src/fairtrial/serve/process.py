@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairtrial.schema.errors import LaunchError
+from fairtrial.schema.errors import LaunchError, UsageError
 from fairtrial.schema.servers import Recipe
 from fairtrial.schema.vocab import LaunchFailure
 from fairtrial.serve.ports import listening
@@ -56,8 +56,16 @@ def start(
         new_session: False keeps our session and gives it only its own process group.
 
     Raises:
+        UsageError: The id of the trial or of the launch is empty: a server without a whole tag
+            could not be found again.
         StartError: The port is taken, or the command can't be run as it stands.
     """
+    if not (run.strip() and launch.strip()):
+        raise UsageError(
+            "a server isn't started without the ids of its trial and its launch",
+            where=launch or run,
+            hint="without them it could not be found again",
+        )
     where = recipe.argv[0] if recipe.argv else launch
     if not recipe.argv:
         raise StartError(LaunchFailure.NOT_STARTED, "the recipe has no command", where=where)

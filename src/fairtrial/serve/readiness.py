@@ -6,6 +6,7 @@ from time import monotonic, sleep
 
 from fairtrial.schema.servers import Identity
 from fairtrial.schema.vocab import LaunchFailure, Proof
+from fairtrial.serve.proc import ProcessId
 
 Probe = Callable[[str, str], str | None]
 """Sends one request of the measured shape to (base address, model); an error line or None."""
@@ -31,6 +32,10 @@ class Readiness:
     failure: LaunchFailure | None = None
     message: str = ""
     """For people and private: why it isn't ready, with the end of the log where that helps."""
+    family: frozenset[ProcessId] = frozenset()
+    """Every process that lived at the last look and was seen as the launch's own at any look, the
+    owners of its port among them when it is ready: what must be gone at the end. Empty for an
+    attached endpoint."""
 
     @property
     def ready(self) -> bool:

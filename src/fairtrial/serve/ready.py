@@ -10,11 +10,11 @@ from fairtrial.schema.vocab import LaunchFailure, Proof
 from fairtrial.serve.answering import answering
 from fairtrial.serve.identity import Door
 from fairtrial.serve.ports import listening, owner_pids, ports_of
-from fairtrial.serve.proc import Tag, alive, exit_code
+from fairtrial.serve.proc import ProcessId, Seen, Tag, alive, exit_code
 from fairtrial.serve.process import Running
 from fairtrial.serve.readiness import Probe, Readiness, StopAsked, poll
 from fairtrial.serve.token import bearer_token
-from fairtrial.serve.tree import members
+from fairtrial.serve.tree import ids, members
 
 _LOG_TAIL_BYTES = 8 * 1024
 _LOG_TAIL_LINES = 12
@@ -33,6 +33,8 @@ def wait_ready(
 ) -> Readiness:
     """Wait for: alive, port ours, healthy, right model, identity, one request answered.
 
+    Every look adds to the family, so that a process which comes loose after one is still known.
+
     Args:
         running: The process.
         recipe: Its recipe.
@@ -46,14 +48,19 @@ def wait_ready(
     """
     door = Door(running.base_url, profile, recipe.model, bearer_token(recipe))
     watch = _watch(running)
+    known: frozenset[ProcessId] = frozenset()
 
     def look(left_s: float) -> Readiness:
-        found = owned(watch)
+        nonlocal known
+        found = owned(watch, known)
+        known = found.family
         if found.failure is not None or found.port_ours not in (Proof.TRUE, Proof.UNVERIFIED):
             return found
         return _after_death(running, answering(door, found, probe, left_s))
 
     found = poll(look, deadline_s, should_stop)
+    # Once more: loading and the first request start workers.
+    found = replace(found, family=ids(_family(watch, found.family)))
     if found.failure is LaunchFailure.TIMED_OUT:
         return replace(found, message=found.message + _elsewhere(running, found) + log_tail(running.log))
     return found
@@ -75,11 +82,31 @@ def _watch(running: Running) -> Watch:
     return Watch(running.pid, running.started_ticks, running.port, running.tag, running.log)
 
 
-def owned(watch: Watch) -> Readiness:
-    """Whether a process lives and its family, nobody else, listens on its port."""
+def owned(watch: Watch, known: frozenset[ProcessId] = frozenset()) -> Readiness:
+    """Whether a process lives and its family, nobody else, listens on its port.
+
+    Args:
+        watch: The process and its port.
+        known: What earlier looks saw of its family.
+
+    Returns:
+        A readiness whose family is what lives now of ``known``, the tree and the tag. The owner
+        of the port belongs to the launch only if it is seen in its tree or was at an earlier
+        look: a stranger is never taken into the family.
+    """
+    seen_now = _family(watch, known)
+    family = ids(seen_now)
     if not alive(watch.pid, watch.ticks):
-        return Readiness(alive=Proof.FALSE, failure=LaunchFailure.EXITED, message=_epitaph(watch))
-    found = Readiness(alive=Proof.TRUE)
+        message = _epitaph(watch)
+        return Readiness(alive=Proof.FALSE, failure=LaunchFailure.EXITED, message=message, family=family)
+    return _port(watch, Readiness(alive=Proof.TRUE, family=family), {seen.pid for seen in seen_now})
+
+
+def _family(watch: Watch, known: frozenset[ProcessId]) -> set[Seen]:
+    return members(known | {(watch.pid, watch.ticks)}, watch.tag)
+
+
+def _port(watch: Watch, found: Readiness, family: set[int]) -> Readiness:
     if not listening(watch.port):
         return replace(found, port_ours=Proof.MISSING, message=f"nothing listens on port {watch.port}")
     owners = owner_pids(watch.port)
@@ -87,7 +114,11 @@ def owned(watch: Watch) -> Readiness:
         return replace(found, port_ours=Proof.UNVERIFIED, message="whose port it is can't be known")
     if not owners:
         return replace(found, port_ours=Proof.MISSING, message=f"port {watch.port} was let go")
-    family = {seen.pid for seen in members({(watch.pid, watch.ticks)}, watch.tag)}
+    if not owners <= family:
+        # It may have been forked since the look at the family.
+        late = _family(watch, found.family)
+        family = {seen.pid for seen in late}
+        found = replace(found, family=ids(late))
     if owners <= family:
         return replace(found, port_ours=Proof.TRUE)
     strangers = ", ".join(str(pid) for pid in sorted(owners - family))
@@ -142,8 +173,7 @@ def _elsewhere(running: Running, found: Readiness) -> str:
     """Where the server listens instead, when it listens on another port than it was given."""
     if found.port_ours is not Proof.MISSING:
         return ""
-    family = members({(running.pid, running.started_ticks)}, running.tag)
-    ports = sorted(ports_of({seen.pid for seen in family}))
+    ports = sorted(ports_of({seen.pid for seen in _family(_watch(running), found.family)}))
     if not ports:
         return ""
     listed = ", ".join(str(port) for port in ports)

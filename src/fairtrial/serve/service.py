@@ -12,7 +12,7 @@ from fairtrial.schema.vocab import LaunchFailure, LaunchPurpose, Proof
 from fairtrial.serve import registry
 from fairtrial.serve.answering import answering
 from fairtrial.serve.identity import Door, digest
-from fairtrial.serve.proc import Tag
+from fairtrial.serve.proc import ProcessId, Tag
 from fairtrial.serve.process import Running, StartError, base_url, start
 from fairtrial.serve.readiness import Probe, Readiness, StopAsked
 from fairtrial.serve.ready import Watch, owned, wait_ready
@@ -63,7 +63,8 @@ def put_in_service(
         should_stop: Asked while waiting; a server that isn't ready by then is ended.
 
     Raises:
-        UsageError: No bearer token, or no state directory; nothing is left running.
+        UsageError: No bearer token, no state directory, or an empty id of trial or launch;
+            nothing is left running.
     """
     bearer_token(recipe)
     try:
@@ -73,6 +74,7 @@ def put_in_service(
     except StartError as exc:
         return Placed(None, Readiness(alive=Proof.FALSE, failure=exc.reason, message=exc.line()))
     in_service = False
+    family: frozenset[ProcessId] = frozenset()
     try:
         started(running)
         readiness = wait_ready(
@@ -83,11 +85,12 @@ def put_in_service(
             deadline_s=recipe.frozen.timing.start_ms / 1000,
             should_stop=should_stop,
         )
+        family = readiness.family
         entry, readiness = _registered(running, recipe, readiness)
         in_service = entry is not None
     finally:
         # Also when a callback raises: what isn't registered must not go on running.
-        ending = None if in_service else _end(running, recipe)
+        ending = None if in_service else _end(running, recipe, family)
     return Placed(entry, readiness, ending)
 
 
@@ -106,6 +109,7 @@ def take_out(entry: ServiceEntry, *, grace_ms: int | None = None, hurry: bool = 
         grace_ms=entry.recipe.frozen.timing.stop_grace_ms if grace_ms is None else grace_ms,
         hurry=hurry,
         tag=Tag(entry.run, entry.launch),
+        others=frozenset(entry.family),
     )
     if ending.tree_gone is Proof.TRUE:
         registry.forget(entry)
@@ -137,7 +141,8 @@ def check(entry: ServiceEntry, profile: Profile, probe: Probe) -> Proof:
 def examine(entry: ServiceEntry, profile: Profile, probe: Probe) -> Readiness:
     """One look at a server in service, with the reason where it isn't as it should be."""
     token = bearer_token(entry.recipe)
-    found = owned(Watch(entry.pid, entry.started_ticks, entry.port, Tag(entry.run, entry.launch)))
+    watch = Watch(entry.pid, entry.started_ticks, entry.port, Tag(entry.run, entry.launch))
+    found = owned(watch, frozenset(entry.family))
     if found.port_ours not in (Proof.TRUE, Proof.UNVERIFIED):
         return found
     url = base_url(entry.recipe.host, entry.port)
@@ -158,6 +163,7 @@ def _registered(
         port=running.port,
         recipe=recipe,
         identity=digest(readiness.identity),
+        family=tuple(sorted(readiness.family)),
     )
     try:
         registry.register(entry)
@@ -166,11 +172,12 @@ def _registered(
     return entry, readiness
 
 
-def _end(running: Running, recipe: Recipe) -> Ending:
+def _end(running: Running, recipe: Recipe, family: frozenset[ProcessId]) -> Ending:
     return stop(
         running.pid,
         running.started_ticks,
         running.port,
         grace_ms=recipe.frozen.timing.stop_grace_ms,
         tag=running.tag,
+        others=family,
     )

@@ -7,8 +7,8 @@ from time import monotonic, sleep
 
 from fairtrial.schema.vocab import EndedBy, Proof
 from fairtrial.serve.ports import listening
-from fairtrial.serve.proc import Seen, Tag, alive, exit_code, reap, see, tag_of
-from fairtrial.serve.tree import ProcessId, members, tops
+from fairtrial.serve.proc import ProcessId, Seen, Tag, alive, exit_code, reap, see, tag_of
+from fairtrial.serve.tree import members, tops
 
 KILL_WAIT_S = 5.0
 """Longest wait for killed processes to go, in seconds: one inside the kernel may take a while."""
@@ -38,7 +38,7 @@ class Felled:
     gone: bool
 
 
-def stop(
+def stop(  # noqa: PLR0913 - what is known of a server, and how to end it
     pid: int,
     started_ticks: int,
     port: int,
@@ -46,6 +46,7 @@ def stop(
     grace_ms: int,
     hurry: bool = False,
     tag: Tag | None = None,
+    others: frozenset[ProcessId] = frozenset(),
 ) -> Ending:
     """End a server and everything it has started.
 
@@ -61,25 +62,39 @@ def stop(
         hurry: Kill at once.
         tag: The launch's tag; read from the living family when not given. Without it
             workers that left the session of a dead server can't be found.
+        others: Further processes known to be its own (``Readiness.family``), of this boot.
+
+    Returns:
+        The tree is gone only if nothing known lives: the process, the others, what carries
+        the tag, and their descendants. It is ``unverified`` when nothing known lives and yet
+        somebody listens on the port: that may be a daemon of this server that nobody saw.
     """
     was_alive = alive(pid, started_ticks)
     root = (pid, started_ticks)
     if tag is None:
-        tag = _family_tag(root)
-    felled = fell({root}, tag, grace_ms=0 if hurry else grace_ms, hurry=hurry)
+        tag = _family_tag({root} | others)
+    felled = fell({root} | others, tag, grace_ms=0 if hurry else grace_ms, hurry=hurry)
     code = _fetch_exit(root)
     if not was_alive:
         ended_by = EndedBy.DIED
     else:
         ended_by = EndedBy.KILLED if root in felled.survived_term else EndedBy.TERMINATED
-    tree_gone = Proof.TRUE if felled.gone else Proof.FALSE
+    port_free = port_is_free(port)
+    tree_gone = proof_gone(felled, port_free)
     if felled.gone and tag is None and not was_alive:
         tree_gone = Proof.UNVERIFIED
-    return Ending(ended_by, code, tree_gone, port_is_free(port))
+    return Ending(ended_by, code, tree_gone, port_free)
 
 
-def _family_tag(root: ProcessId) -> Tag | None:
-    tags = (tag_of(seen.pid) for seen in sorted(members({root}, None), key=lambda seen: seen.ticks))
+def proof_gone(felled: Felled, port_free: Proof) -> Proof:
+    """What is proven of a tree after its end; who still listens on its port may be of it."""
+    if not felled.gone:
+        return Proof.FALSE
+    return Proof.UNVERIFIED if port_free is Proof.FALSE else Proof.TRUE
+
+
+def _family_tag(known: set[ProcessId]) -> Tag | None:
+    tags = (tag_of(seen.pid) for seen in sorted(members(known, None), key=lambda seen: seen.ticks))
     return next((tag for tag in tags if tag is not None), None)
 
 

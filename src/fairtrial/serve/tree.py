@@ -3,14 +3,18 @@
 import os
 from collections.abc import Iterable
 
-from fairtrial.serve.proc import Seen, Tag, see_all, tag_of
-
-ProcessId = tuple[int, int]
-"""Pid and start ticks."""
+from fairtrial.serve.proc import ProcessId, Seen, Tag, see_all, tag_of
 
 
 def members(known: Iterable[ProcessId], tag: Tag | None) -> set[Seen]:
     """Everything that belongs to a launch now, zombies included.
+
+    What can be seen is what the kernel tells at this moment: parents, groups, sessions, and the
+    environment a process was last executed with. A daemon that forked twice, opened a session of
+    its own and was executed with a cleared environment shows none of them any more. It is a
+    member only if an earlier look found it, before it came loose, and its id is handed in again;
+    neither fork nor exec of its own changes that id. One that came loose between two looks can't
+    be attributed to anybody: only the port it may hold betrays it.
 
     Args:
         known: Processes known to belong to it; one whose pid has gone to another process is ignored.
@@ -41,6 +45,11 @@ def _closure(found: set[Seen], candidates: list[Seen]) -> set[Seen]:
         if len(grown) == len(found):
             return found
         found = grown
+
+
+def ids(family: Iterable[Seen]) -> frozenset[ProcessId]:
+    """The identities of processes, by which they are known again at a later look."""
+    return frozenset((seen.pid, seen.ticks) for seen in family)
 
 
 def tops(family: set[Seen]) -> set[Seen]:

@@ -34,7 +34,8 @@ ask.add_argument("--loading", type=float, default=0)    # answers 503 on health
 ask.add_argument("--refusals", type=int, default=0)     # first requests that it refuses
 ask.add_argument("--exit", type=int)                    # says why and exits at once
 ask.add_argument("--on-term", default="die")            # die, exit0, ignore
-ask.add_argument("--worker", default="none")            # none, session, bare, port
+ask.add_argument("--worker", default="none")            # none, session, bare, port, daemon
+ask.add_argument("--loose", type=float, default=0)      # the daemon's wait until it clears its environment
 ask.add_argument("--note", default="")                  # file that takes the worker's pid
 ask.add_argument("--never-bind", action="store_true")
 ask.add_argument("--close-stdout", action="store_true")
@@ -62,6 +63,16 @@ if o.worker == "port":                                  # the child serves, the 
     child = os.fork()
     if child:
         os.waitpid(child, 0); sys.exit(0)
+if o.worker == "daemon":                                # a daemon serves, the front only waits
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        time.sleep(o.loose)
+        note(os.getpid())
+        words = ["--port", str(o.port), "--delay", str(o.delay), "--on-term", o.on_term]
+        os.execve(sys.executable, [sys.executable, "-S", sys.argv[0], *words], {})
+    os.wait(); time.sleep(600)
 if o.never_bind:
     if o.note:
         note(os.getpid())

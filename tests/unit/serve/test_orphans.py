@@ -10,6 +10,7 @@ import psutil
 from fairtrial.schema.vocab import EndedBy, Proof
 from fairtrial.serve.orphans import find_tagged, reap
 from fairtrial.serve.ports import free_port, listening
+from fairtrial.serve.proc import alive
 
 PARENT = """
 import sys, time
@@ -55,6 +56,26 @@ def test_a_launch_of_which_nothing_lives_had_died(bench):
     ending = reap("r1b.1", bench.run, port=None, grace_ms=200)
     assert (ending.ended_by, ending.tree_gone) == (EndedBy.DIED, Proof.TRUE)
     assert ending.port_free is Proof.UNVERIFIED
+
+
+def test_a_root_that_cleared_its_environment_is_found_by_its_identity(bench, wait_until):
+    recipe = bench.recipe()
+    cleared = recipe.model_copy(update={"argv": ("/usr/bin/env", "-i", *recipe.argv)})
+    running = bench.start(cleared, launch="r1a.1")
+    wait_until(lambda: listening(running.port))
+    assert find_tagged(bench.run) == ()
+    root = (running.pid, running.started_ticks)
+    blind = reap("r1a.1", bench.run, port=running.port, grace_ms=100)
+    assert blind.ended_by is EndedBy.DIED
+    assert (blind.tree_gone, blind.port_free) == (Proof.UNVERIFIED, Proof.FALSE)
+    reused = reap("r1a.1", bench.run, port=None, grace_ms=100, roots=frozenset({(root[0], root[1] + 1)}))
+    assert reused.ended_by is EndedBy.DIED
+    assert alive(*root)
+    ending = reap("r1a.1", bench.run, port=running.port, grace_ms=1_000, roots=frozenset({root}))
+    assert ending.ended_by is EndedBy.REAPED
+    assert (ending.tree_gone, ending.port_free) == (Proof.TRUE, Proof.TRUE)
+    again = reap("r1a.1", bench.run, port=running.port, grace_ms=1_000, roots=frozenset({root}))
+    assert (again.ended_by, again.tree_gone) == (EndedBy.DIED, Proof.TRUE)
 
 
 def test_only_exactly_this_trial_and_this_launch(bench):

@@ -9,10 +9,11 @@ import sys
 import psutil
 import pytest
 
+from fairtrial.schema.errors import UsageError
 from fairtrial.schema.vocab import LaunchFailure
 from fairtrial.serve.ports import free_port
 from fairtrial.serve.proc import Tag, tag_of
-from fairtrial.serve.process import StartError, base_url
+from fairtrial.serve.process import StartError, base_url, start
 
 TELL = (
     "import json, os, sys; print(json.dumps({'argv': sys.argv[1:], 'cwd': os.getcwd(), 'env': dict(os.environ),"
@@ -48,6 +49,14 @@ def test_the_command_is_run_as_declared_and_without_a_shell(bench, tmp_path, mon
     assert {name for name in env if name.startswith("FAIRTRIAL_")} == {"FAIRTRIAL_RUN", "FAIRTRIAL_LAUNCH"}
     assert (env["FAIRTRIAL_RUN"], env["FAIRTRIAL_LAUNCH"]) == (bench.run, "r1a-x.1")
     assert stat.S_IMODE(running.log.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(("run", "launch"), [("", "r1a.1"), ("run", ""), ("", ""), (" ", "r1a.1")])
+def test_a_server_that_could_not_be_found_again_is_not_started(bench, tmp_path, run, launch):
+    log = tmp_path / "log"
+    with pytest.raises(UsageError, match="without the ids"):
+        start(bench.recipe("--never-bind"), run=run, launch=launch, port=free_port(), log=log)
+    assert not log.exists()
 
 
 def test_a_process_is_identified_by_pid_and_start_time(bench):

@@ -4,6 +4,7 @@ import socket
 import time
 from dataclasses import replace
 
+import psutil
 import pytest
 
 from fairtrial.schema.errors import UsageError
@@ -35,6 +36,7 @@ def test_a_server_that_takes_its_time_is_proven_step_by_step(bench):
     assert (found.identity.model, found.identity.max_model_len) == ("tiny", 100)
     assert found.served_model == "tiny"
     assert bench.probed == [(f"http://127.0.0.1:{running.port}", "tiny")]
+    assert found.family == {(running.pid, running.started_ticks)}
 
 
 def test_the_model_under_trial_is_identified_wherever_it_is_listed(bench):
@@ -92,9 +94,13 @@ def test_a_port_of_another_process_is_not_ours(bench):
 
 def test_a_child_of_the_server_may_own_the_port(bench):
     recipe = bench.recipe("--worker", "port")
-    found = wait(bench, recipe, bench.start(recipe))
+    running = bench.start(recipe)
+    found = wait(bench, recipe, running)
     assert found.ready, found.message
     assert found.port_ours is Proof.TRUE
+    assert {child.pid for child in psutil.Process(running.pid).children()} == {
+        pid for pid, _ in found.family - {(running.pid, running.started_ticks)}
+    }
 
 
 def test_a_server_without_standard_output_is_ready_all_the_same(bench):

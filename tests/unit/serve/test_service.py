@@ -1,5 +1,6 @@
 """Servers in service: they outlive fairtrial, are found again, checked and taken out."""
 
+import json
 import os
 import signal
 import stat
@@ -12,6 +13,7 @@ from fairtrial.schema.servers import ServiceEntry
 from fairtrial.schema.vocab import EndedBy, LaunchFailure, LaunchPurpose, Proof
 from fairtrial.serve import registry
 from fairtrial.serve.ports import free_port, listening
+from fairtrial.serve.proc import alive, see
 from fairtrial.serve.service import Placement, check, examine, put_in_service, take_out
 from fairtrial.serve.state import state_dir
 
@@ -137,10 +139,44 @@ def test_the_check_is_not_fooled_by_another_server_on_the_port(bench, wait_until
     entry = place(bench, bench.recipe(), launch="s1.1").entry
     idle = bench.start(bench.recipe("--never-bind"), launch="s2.1")
     assert entry is not None
-    mixed = entry.model_copy(update={"pid": idle.pid, "started_ticks": idle.started_ticks, "launch": "s2.1"})
+    mixed = entry.model_copy(
+        update={"pid": idle.pid, "started_ticks": idle.started_ticks, "launch": "s2.1", "family": ()}
+    )
     found = examine(mixed, bench.profile, bench.probe)
     assert (found.alive, found.port_ours) == (Proof.TRUE, Proof.FALSE)
     assert check(mixed, bench.profile, bench.probe) is Proof.FALSE
+
+
+def test_a_daemon_in_service_is_checked_and_taken_out(bench):
+    entry = place(
+        bench, bench.recipe("--worker", "daemon", "--note", str(bench.note), "--loose", "1.0")
+    ).entry
+    assert entry is not None
+    daemon = see(bench.noted_pid())
+    assert set(entry.family) == {(entry.pid, entry.started_ticks), (daemon.pid, daemon.ticks)}
+    assert registry.entries() == (entry,)
+    assert check(entry, bench.profile, bench.probe) is Proof.TRUE
+    ending = take_out(entry)
+    assert (ending.tree_gone, ending.port_free) == (Proof.TRUE, Proof.TRUE)
+    assert not alive(daemon.pid, daemon.ticks)
+    assert bench.left() == []
+
+
+def test_a_daemon_that_does_not_become_ready_is_ended(bench):
+    recipe = bench.recipe("--worker", "daemon", "--note", str(bench.note), "--loose", "1.0", model="mine")
+    placed = place(bench, recipe)
+    assert placed.readiness.failure is LaunchFailure.WRONG_MODEL
+    assert (placed.ending.tree_gone, placed.ending.port_free) == (Proof.TRUE, Proof.TRUE)
+    assert bench.left() == []
+
+
+def test_an_entry_from_before_there_were_families_is_read(bench):
+    entry = place(bench, bench.recipe()).entry
+    (path,) = state_dir().glob("service-*.json")
+    value = json.loads(path.read_bytes())
+    del value["family"]
+    path.write_text(json.dumps(value))
+    assert registry.entries() == (entry.model_copy(update={"family": ()}),)
 
 
 def test_stale_and_damaged_entries_are_reported_and_removed(bench):

@@ -7,7 +7,7 @@ import time
 
 import psutil
 
-from fairtrial.schema.vocab import EndedBy, Proof
+from fairtrial.schema.vocab import EndedBy, LaunchFailure, Proof
 from fairtrial.serve.ports import free_port, listening
 from fairtrial.serve.proc import alive, see
 from fairtrial.serve.process import start
@@ -23,6 +23,24 @@ def serving(bench, wait_until, *options):
     running = bench.start(bench.recipe(*options))
     wait_until(lambda: listening(running.port))
     return running
+
+
+def ready(bench, recipe, running):
+    return wait_ready(
+        running, recipe, bench.profile, probe=bench.probe, deadline_s=20, should_stop=lambda: False
+    )
+
+
+def daemonised(bench, wait_until, *options):
+    """A server whose daemon serves from a session of its own with a cleared environment."""
+    recipe = bench.recipe("--worker", "daemon", "--note", str(bench.note), *options)
+    running = bench.start(recipe)
+    found = ready(bench, recipe, running)
+    daemon = see(bench.noted_pid())
+    assert psutil.Process(daemon.pid).environ().get("FAIRTRIAL_RUN") is None
+    assert daemon.parent != running.pid
+    assert daemon.session != running.pid
+    return daemon, running, found
 
 
 def test_term_is_enough_for_a_server_that_heeds_it(bench, wait_until):
@@ -115,7 +133,59 @@ def test_a_port_that_somebody_else_took_is_not_free(bench, wait_until):
     running = bench.start(bench.recipe("--never-bind"))
     with socket.create_server(("127.0.0.1", running.port)):
         ending = end(running)
-    assert (ending.tree_gone, ending.port_free) == (Proof.TRUE, Proof.FALSE)
+    # Nothing known of the server lives, but who listens there could be a daemon of it that nobody saw.
+    assert (ending.tree_gone, ending.port_free) == (Proof.UNVERIFIED, Proof.FALSE)
+
+
+def test_what_is_known_of_a_server_goes_with_it(bench, wait_until):
+    running = serving(bench, wait_until, "--on-term", "exit0")
+    loose = bench.start(bench.recipe("--never-bind"), launch="other.1")  # neither its child nor its tag
+    reused = bench.start(bench.recipe("--never-bind"), launch="other.2")
+    others = frozenset({(loose.pid, loose.started_ticks), (reused.pid, reused.started_ticks + 1)})
+    ending = end(running, tag=running.tag, others=others)
+    assert (ending.ended_by, ending.exit_code) == (EndedBy.TERMINATED, 0)
+    assert (ending.tree_gone, ending.port_free) == (Proof.TRUE, Proof.TRUE)
+    assert not alive(loose.pid, loose.started_ticks)
+    assert alive(reused.pid, reused.started_ticks)
+
+
+def test_a_daemon_seen_before_it_came_loose_is_stopped(bench, wait_until):
+    daemon, running, found = daemonised(bench, wait_until, "--loose", "1.0")
+    assert found.ready, found.message
+    assert found.port_ours is Proof.TRUE
+    assert found.family == {(running.pid, running.started_ticks), (daemon.pid, daemon.ticks)}
+    ending = end(running, tag=running.tag, others=found.family)
+    assert ending.ended_by is EndedBy.TERMINATED
+    assert (ending.tree_gone, ending.port_free) == (Proof.TRUE, Proof.TRUE)
+    assert not alive(daemon.pid, daemon.ticks)
+
+
+def test_a_daemon_that_nobody_saw_is_never_said_to_be_gone(bench, wait_until):
+    # It binds when it has long come loose; nobody looked at its tree before.
+    running = bench.start(bench.recipe("--worker", "daemon", "--note", str(bench.note)))
+    wait_until(lambda: listening(running.port))
+    daemon = see(bench.noted_pid())
+    assert psutil.Process(daemon.pid).environ().get("FAIRTRIAL_RUN") is None
+    assert os.getsid(daemon.pid) != running.pid
+    recipe = bench.recipe()
+    found = ready(bench, recipe, running)
+    assert (found.failure, found.port_ours) == (LaunchFailure.WRONG_OWNER, Proof.FALSE)
+    # A stranger as far as can be known: not taken for ours, and not ended.
+    assert found.family == {(running.pid, running.started_ticks)}
+    ending = end(running, tag=running.tag, others=found.family)
+    assert (ending.tree_gone, ending.port_free) == (Proof.UNVERIFIED, Proof.FALSE)
+    assert alive(daemon.pid, daemon.ticks)
+
+
+def test_a_survivor_is_told(bench, wait_until, monkeypatch):
+    from fairtrial.serve import stop as stop_module
+
+    running = serving(bench, wait_until)
+    monkeypatch.setattr(stop_module, "KILL_WAIT_S", 0.2)
+    monkeypatch.setattr(stop_module, "_signal", lambda seen, number: None)
+    monkeypatch.setattr(stop_module, "_signal_group", lambda seen, number: None)
+    ending = end(running, grace_ms=0, tag=running.tag)
+    assert (ending.tree_gone, ending.port_free) == (Proof.FALSE, Proof.FALSE)
 
 
 def test_stopping_twice_says_that_it_was_over(bench, wait_until):
