@@ -33,6 +33,8 @@ class Basis:
     """A closed trial can't be resumed."""
     same_arms: bool
     """An A/A trial: the plan states no difference between the arms."""
+    distrust: str
+    """Why the journal is no basis at all: of another plan, or cut; empty when it is one."""
     accept_underpowered: str | None
     """A person's reason for a design that can't decide; then promotion is never recommended."""
 

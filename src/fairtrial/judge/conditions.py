@@ -6,6 +6,7 @@ from types import MappingProxyType
 from fairtrial.judge import conditions_evidence as evidence
 from fairtrial.judge import conditions_traffic as traffic
 from fairtrial.judge.cell_view import Answer, CellView
+from fairtrial.judge.identity import identity_verified
 from fairtrial.judge.normal import Normal, baseline_of, cells
 from fairtrial.schema.judgment import Cell, CellEquality, ConditionResult, CounterDelta
 from fairtrial.schema.vocab import Condition, Level
@@ -21,7 +22,7 @@ _CHECKS: Mapping[Condition, Callable[[CellView], Answer]] = MappingProxyType(
         Condition.FAILURES_ACCOUNTED: traffic.failures_accounted,
         Condition.FRESH_LAUNCH: evidence.fresh_launch,
         Condition.ORDER_AS_DECLARED: evidence.order_as_declared,
-        Condition.IDENTITY_VERIFIED: evidence.identity_verified,
+        Condition.IDENTITY_VERIFIED: identity_verified,
         Condition.DECLARED_BEFORE_TRAFFIC: evidence.declared_before_traffic,
         Condition.WORK_EQUAL: traffic.work_equal,
         Condition.OUTPUT_EQUAL: traffic.output_equal,

@@ -1,25 +1,23 @@
-"""Conditions of use that the journal and the identities decide. Pure."""
+"""Conditions of use that the journal decides. Pure."""
 
 from itertools import pairwise
+from types import MappingProxyType
 
 from fairtrial.evidence.documents import canonical, sha256_hex
 from fairtrial.evidence.progress import LaunchState
 from fairtrial.judge.cell_view import Answer, CellView, first, no_launch
-from fairtrial.judge.normal import Normal, Place
-from fairtrial.profiles.registry import PROFILES
+from fairtrial.judge.endings import nothing_left
+from fairtrial.judge.normal import Normal, Place, attached
 from fairtrial.schema.facts import (
     Amended,
     JournalLine,
-    LaunchReady,
     LaunchStarting,
     Opened,
     PhaseEnded,
     PhaseStarted,
     WindowOpened,
 )
-from fairtrial.schema.vocab import LaunchPurpose, Level, Phase, Proof, RecipeKind
-
-_ALIVE, _PORT, _HEALTHY = "alive", "port ours", "healthy"
+from fairtrial.schema.vocab import Level, Phase, Proof
 
 
 def fresh_launch(view: CellView) -> Answer:
@@ -30,32 +28,44 @@ def fresh_launch(view: CellView) -> Answer:
     if absent := no_launch(view):
         return None, absent
     alone = view.normal.plan.level is Level.FORMAL
-    problems = []
+    problems: list[str] = []
+    unknown: list[str] = []
     for place, launch in view.launches():
         if launch is None:
             continue
-        problem = _not_fresh(view, place, launch, alone=alone)
-        if problem is None:
-            return None, f"arm {place.arm}: the journal names no process"
-        problems.extend([f"arm {place.arm}: {problem}"] if problem else [])
+        holds, reason = _fresh(view, place, launch, alone=alone)
+        if holds is not True:
+            (problems if holds is False else unknown).append(f"arm {place.arm}: {reason}")
+    if unknown and not problems:
+        return None, unknown[0]
     whom = "this workload alone" if alone else "this window alone"
     return first(problems, f"each arm had a server started for {whom}")
 
 
-def _not_fresh(view: CellView, place: Place, launch: LaunchState, *, alone: bool) -> str | None:
-    """Why a launch isn't fresh; empty when it is, None when nothing tells."""
-    if view.normal.plan.arm(place.arm).recipe.kind is RecipeKind.ATTACH:
-        return "an attached server is not started by the trial"
+def _fresh(view: CellView, place: Place, launch: LaunchState, *, alone: bool) -> Answer:
+    """Whether a launch is fresh: a process of its own, with nothing left of the launches before it."""
+    if attached(view.normal.plan, place.arm):
+        return False, "an attached server is not started by the trial"
     if launch.started is None or not launch.started.pid:
-        return None
+        return None, "the journal names no process"
+    if shared := _shared(view, launch, alone=alone):
+        return False, f"launch {launch.id} {shared}"
+    proof, reason = nothing_left(view.normal, launch)
+    return _HOLDS.get(proof), reason
+
+
+_HOLDS = MappingProxyType({Proof.TRUE: True, Proof.FALSE: False, Proof.SUPPLEMENTED: False})
+"""What a proof says of a condition; unknown for the others."""
+
+
+def _shared(view: CellView, launch: LaunchState, *, alone: bool) -> str:
+    """With what a launch shared its process; empty when with nothing it may not."""
     served, windows = _served(launch), _windows(view.normal, launch)
     if alone and set(served) != {view.workload.name}:
-        return f"launch {launch.id} served {', '.join(served)}"
+        return f"served {', '.join(served)}"
     if len(windows) > 1:
-        return f"launch {launch.id} served windows {', '.join(windows)}"
-    return (
-        f"launch {launch.id} is a process of another launch" if _shares_process(view.normal, launch) else ""
-    )
+        return f"served windows {', '.join(windows)}"
+    return "is a process of another launch" if _shares_process(view.normal, launch) else ""
 
 
 def _served(launch: LaunchState) -> tuple[str, ...]:
@@ -129,81 +139,14 @@ def _is_last(fact: PhaseEnded, place: Place, launch: LaunchState) -> bool:
     return (fact.launch, fact.workload, fact.phase) == (launch.id, place.workload, Phase.MEASURED)
 
 
-def identity_verified(view: CellView) -> Answer:
-    """All launches of each arm are one configuration, proven at readiness."""
-    if absent := no_launch(view):
-        return None, absent
-    unknown, problems = [], []
-    for arm in view.arms:
-        holds, reason = arm_identity(view.normal, arm)
-        if holds is False:
-            problems.append(reason)
-        elif holds is None:
-            unknown.append(reason)
-    if problems:
-        return first(problems, "")
-    if unknown:
-        return None, unknown[0]
-    return True, "each arm is one configuration in all its launches, proven at readiness"
-
-
-def arm_identity(normal: Normal, arm: str) -> Answer:
-    """Whether every launch of an arm that became ready is the same, with every readiness proof true."""
-    ready = [
-        launch.ready
-        for launch in normal.progress.launches.values()
-        if launch.starting.arm == arm and launch.starting.purpose is LaunchPurpose.MEASURE and launch.ready
-    ]
-    if not ready:
-        return None, f"arm {arm}: no launch became ready"
-    digests = {fact.identity for fact in ready}
-    if len(digests) > 1:
-        return False, f"arm {arm}: {len(digests)} different identities in {len(ready)} launches"
-    for fact in ready:
-        if fact.launch not in normal.identities:
-            return None, f"arm {arm}: the identity of launch {fact.launch} can't be read as proven"
-    excused = _nobodys_business(normal, arm)
-    weakest = [
-        (fact.launch, name, proof)
-        for fact in ready
-        for name, proof in proofs(fact)
-        if proof is not Proof.TRUE and not (proof is Proof.UNVERIFIED and name in excused)
-    ]
-    if weakest:
-        launch, name, proof = weakest[0]
-        return (
-            False if proof is Proof.FALSE else None
-        ), f"arm {arm}: launch {launch}: {name} is {proof.value}"
-    return True, f"arm {arm}: one identity in {len(ready)} launches"
-
-
-def _nobodys_business(normal: Normal, arm: str) -> frozenset[str]:
-    """The readiness proofs that may stay unverified: an attached server's process isn't the trial's."""
-    recipe = normal.plan.arm(arm).recipe
-    if recipe.kind is not RecipeKind.ATTACH:
-        return frozenset()
-    profile = PROFILES.get(recipe.profile)
-    no_page = profile is not None and profile.health_path is None
-    return frozenset({_ALIVE, _PORT, _HEALTHY} if no_page else {_ALIVE, _PORT})
-
-
-def proofs(ready: LaunchReady) -> tuple[tuple[str, Proof], ...]:
-    """The readiness proofs by name."""
-    return (
-        (_ALIVE, ready.alive),
-        (_PORT, ready.port_ours),
-        (_HEALTHY, ready.healthy),
-        ("model", ready.model),
-        ("answers", ready.answers),
-    )
-
-
 def declared_before_traffic(view: CellView) -> Answer:
     """The plan was frozen first and not changed afterwards."""
     normal = view.normal
     opened = normal.lines[0].fact if normal.lines else None
     if not isinstance(opened, Opened):
         return None, "the journal doesn't begin with the frozen plan"
+    if normal.cut:
+        return None, normal.cut
     amendments = [line.fact for line in normal.lines if isinstance(line.fact, Amended)]
     in_force = amendments[-1].plan_sha256 if amendments else opened.plan_sha256
     if sha256_hex(canonical(normal.plan)) != in_force or normal.lines[0].prev != opened.plan_sha256:

@@ -19,6 +19,8 @@ def population_complete(view: CellView) -> Answer:
     """Every declared case of prime and measured stands there exactly once."""
     if absent := no_launch(view):
         return False, absent
+    if view.normal.cut:
+        return None, view.normal.cut
     problems = []
     for place, phase, table in view.tables(Phase.PRIME, Phase.MEASURED):
         if table is None:
@@ -45,20 +47,20 @@ def failures_accounted(view: CellView) -> Answer:
 
 def work_equal(view: CellView) -> Answer:
     """Both arms did the same work for every case."""
-    return _equal(view.equality.work, "work")
+    return _equal(view.equality.work, "work", "state no output length")
 
 
 def output_equal(view: CellView) -> Answer:
     """Both arms gave the same token ids for every case."""
-    return _equal(view.equality.output, "output")
+    return _equal(view.equality.output, "output", "have no token ids")
 
 
-def _equal(count: EqualityCount, what: str) -> Answer:
+def _equal(count: EqualityCount, what: str, lacking: str) -> Answer:
     total = count.matched + count.unmatched + count.ids_absent + count.missing
     if count.unmatched:
         return False, f"{what} of {count.unmatched} of {total} cases differs"
     if count.ids_absent:
-        return None, f"{what} unverified: {count.ids_absent} of {total} cases have no token ids"
+        return None, f"{what} unverified: {count.ids_absent} of {total} cases {lacking}"
     if count.missing or not total:
         return None, f"{what} unverified: {count.missing} of {total} cases can't be compared"
     return True, f"{what} of {total} of {total} cases matches"

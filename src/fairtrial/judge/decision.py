@@ -12,7 +12,11 @@ def decide(basis: Basis) -> Decision:
     """Recommend: a harm or a failed gate keeps the baseline, a gap is a gap, doubt stays doubt."""
     harms, gaps = _harms(basis), _gaps(basis)
     said, doubts = _of_the_plan(basis), _doubts(basis)
-    if harms:
+    if basis.distrust:
+        # Neither what stands there nor what is gone can be weighed: not even against the candidate.
+        recommendation, step = Recommendation.INCOMPLETE, next_step.START_AGAIN
+        reasons = (basis.distrust, *harms, *gaps, *said, *doubts)
+    elif harms:
         recommendation, reasons, step = Recommendation.KEEP_BASELINE, harms + gaps + said, next_step.KEEP
     elif gaps:
         recommendation, reasons = Recommendation.INCOMPLETE, gaps + said + doubts
@@ -106,7 +110,8 @@ def _labels(recommendation: Recommendation, basis: Basis) -> tuple[str, ...]:
         (
             "incomplete",
             coverage.launches_counted < coverage.launches_planned
-            or coverage.formal_attempted < coverage.formal_planned,
+            or coverage.formal_attempted < coverage.formal_planned
+            or bool(basis.distrust),
         ),
         ("no-verdict", any(result.verdict is None for result in basis.demanding)),
         ("a-a-trial", basis.same_arms),

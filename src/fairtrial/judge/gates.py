@@ -7,10 +7,11 @@ for evidence that is absent: absence is an answer.
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from fairtrial.judge.conditions_evidence import arm_identity
+from fairtrial.judge.cell_view import with_more
 from fairtrial.judge.gate_counter import counter, counter_demand
 from fairtrial.judge.gate_restoration import restoration
 from fairtrial.judge.gate_scope import Found, GateView, Tally
+from fairtrial.judge.identity import arm_identity, other_models
 from fairtrial.judge.normal import Normal, baseline_of
 from fairtrial.judge.populations import FORMAL_PHASES
 from fairtrial.schema.cases import cases_of
@@ -27,7 +28,7 @@ def evaluate_gates(
 
 
 def _evaluate(view: GateView) -> GateResult:
-    unknown = view.unknown_names()
+    unknown = view.unknown_names() or _distrust(view)
     found = (
         Found(GateOutcome.MISSING, view.where(), "nothing", unknown)
         if unknown
@@ -45,6 +46,14 @@ def _evaluate(view: GateView) -> GateResult:
     )
 
 
+def _distrust(view: GateView) -> str:
+    """Why the journal answers nothing here; empty when it may be asked."""
+    normal = view.normal
+    if normal.foreign:
+        return normal.foreign
+    return normal.cut if view.gate.kind in _WHOLE_HISTORY else ""
+
+
 def demand(gate: FrozenGate) -> str:
     """The gate in words."""
     share = 0.0 if gate.at_most_share is None else gate.at_most_share
@@ -58,7 +67,7 @@ def demand(gate: FrozenGate) -> str:
         case GateKind.COMPLETENESS:
             return "every declared request has a proven record"
         case GateKind.IDENTITY:
-            return "every launch of an arm is the same configuration, proven at readiness"
+            return "every launch of an arm is the same configuration, as frozen, proven at readiness"
         case GateKind.EQUALITY:
             return f"work is equal, and {_at_most(share)} of the outputs of a cell differs"
         case GateKind.COUNTER:
@@ -122,8 +131,9 @@ def _identity(view: GateView) -> Found:
         absent = [place for place in places if place not in view.normal.launches]
         launches |= {view.normal.launches[place].id for place in places if place not in absent}
         holds, reason = arm_identity(view.normal, arm)
-        if holds is False:
-            tally.failed.append(reason)
+        others = other_models(view.normal, places)
+        if holds is False or others:
+            tally.failed.append(reason if holds is False else with_more(others))
         elif holds is None or absent or not places:
             tally.unknown.append(
                 reason if holds is None or not absent else f"{absent[0].text()}: no launch counts"
@@ -152,6 +162,8 @@ def _equality(view: GateView) -> Found:
             tally.failed.append(f"{where}: the work of {work.unmatched} of {cases} cases differs")
         elif cases and output.unmatched / cases > limit:
             tally.failed.append(f"{where}: {output.unmatched} of {cases} outputs differ")
+        elif work.ids_absent:
+            tally.unknown.append(f"{where}: {work.ids_absent} of {cases} outputs have no length (unverified)")
         elif output.ids_absent:
             tally.unknown.append(
                 f"{where}: {output.ids_absent} of {cases} outputs have no token ids (unverified)"
@@ -164,6 +176,11 @@ def _equality(view: GateView) -> Found:
             tally.passed += 1
     return tally.found(f"{total} pairs", f"{matched} outputs matched")
 
+
+_WHOLE_HISTORY = frozenset(
+    {GateKind.COMPLETENESS, GateKind.FAILURES, GateKind.RESTORATION, GateKind.IDENTITY}
+)
+"""The kinds that speak of everything that happened: what was cut away may have been the exception."""
 
 _EVALUATORS: Mapping[GateKind, Callable[[GateView], Found]] = MappingProxyType(
     {

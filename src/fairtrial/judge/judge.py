@@ -45,6 +45,7 @@ def judge(evidence: EvidenceSet) -> Judgment:
         amendments=amendments,
         closed=normal.progress.closed is not None,
         same_arms=all_the_same(evidence.plan),
+        distrust=normal.foreign or normal.cut,
         accept_underpowered=evidence.plan.design.accept_underpowered,
     )
     opened = normal.progress.opened

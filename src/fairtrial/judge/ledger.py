@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from fairtrial.evidence.progress import Progress, apply
 from fairtrial.judge.amendments import amendment_of, in_words
+from fairtrial.judge.endings import weakest
 from fairtrial.judge.normal import JOURNAL, Normal
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.errors import EvidenceError
@@ -203,14 +204,6 @@ def _ended(normal: Normal, launch: str) -> Proof:
     if ended is None:
         return Proof.MISSING
     return weakest((ended.tree_gone, ended.port_free))
-
-
-_STRENGTH = (Proof.FALSE, Proof.SUPPLEMENTED, Proof.MISSING, Proof.UNVERIFIED, Proof.TRUE)
-
-
-def weakest(proofs: tuple[Proof, ...]) -> Proof:
-    """The weakest of several proofs."""
-    return min(proofs, key=_STRENGTH.index)
 
 
 def window_summaries(normal: Normal) -> tuple[WindowSummary, ...]:

@@ -3,11 +3,12 @@
 from collections import Counter as Tally
 
 from fairtrial.evidence.progress import LaunchState
-from fairtrial.judge.conditions_evidence import arm_identity
+from fairtrial.judge.gate_restoration import proven
+from fairtrial.judge.identity import arm_identity, other_models
 from fairtrial.judge.normal import Normal
 from fairtrial.judge.normal import planned as planned_places
 from fairtrial.schema.plan import FrozenPlan
-from fairtrial.schema.vocab import LaunchScope, Level, RecipeKind, Stage
+from fairtrial.schema.vocab import LaunchScope, Level, Proof, RecipeKind, Stage
 
 _ORDER = (Level.QUICK, Level.STANDARD, Level.FORMAL)
 
@@ -27,7 +28,7 @@ def claimed_level(normal: Normal) -> tuple[Level, tuple[str, ...]]:
 
 
 def _lacks_standard(normal: Normal) -> tuple[str, ...]:
-    found = []
+    found = [doubt for doubt in (normal.foreign, normal.cut) if doubt]
     kinds = {arm.recipe.kind for arm in normal.plan.arms}
     if RecipeKind.ATTACH in kinds or normal.plan.design.launch_scope is LaunchScope.ATTACHED:
         found.append("servers that already ran are not fresh launches")
@@ -51,7 +52,7 @@ def _lacks_formal(normal: Normal) -> tuple[str, ...]:
     if any(not _alone(launch) for launch in normal.launches.values()):
         found.append("a launch that counts served more than one workload")
     windows = normal.progress.windows
-    unproven = sum(1 for window in windows if not window.proven_restored)
+    unproven = sum(1 for window in windows if proven(normal, window)[0] is not Proof.TRUE)
     if unproven or not windows:
         found.append(f"{unproven} of {len(windows)} windows are not proven restored")
     found.extend(
@@ -60,6 +61,7 @@ def _lacks_formal(normal: Normal) -> tuple[str, ...]:
         for holds, reason in [arm_identity(normal, arm.name)]
         if holds is not True
     )
+    found.extend(other_models(normal, normal.places())[:1])
     found.append("monitoring is not built yet, so nothing proves that it was enforced")
     found.append("A/A calibration is not built yet, so nothing calibrates the noise")
     return tuple(found)

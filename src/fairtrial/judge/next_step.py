@@ -3,6 +3,10 @@
 from fairtrial.judge.basis import ENOUGH, Basis
 
 KEEP = "Keep the baseline. Find the cause of what failed, then declare a new trial."
+START_AGAIN = (
+    "What was recorded is no longer whole, or not of this plan: find out who changed it, then declare a new "
+    "trial; resuming brings nothing back."
+)
 AUTHORISE = "A person may authorise promotion."
 _DEMAND = "Declare what the candidate must do (a primary or a guardrail), then run a new trial."
 _NOISE = (

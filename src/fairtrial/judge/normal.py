@@ -12,7 +12,7 @@ from fairtrial.schema.plan import FrozenPlan, FrozenWorkload
 from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.schedule import LaunchPlan, schedule
 from fairtrial.schema.servers import Identity
-from fairtrial.schema.vocab import ArmRole, Outcome, Phase
+from fairtrial.schema.vocab import ArmRole, Outcome, Phase, RecipeKind
 
 JOURNAL = "journal"
 """Stands for the journal where an issue names an artifact."""
@@ -82,6 +82,10 @@ class Normal:
     identities: Mapping[str, Identity]
     """By launch; absent where the sealed document is missing, damaged or another one."""
     issues: tuple[NormaliserIssue, ...]
+    foreign: str
+    """Why the journal is not one of this plan; empty when it is. Then nothing it says counts."""
+    cut: str
+    """Why the journal is not the whole history; empty when nothing speaks against that."""
 
     def places(self) -> tuple[Place, ...]:
         """Every planned place in the order in which it should run."""
@@ -100,6 +104,11 @@ def planned(plan: FrozenPlan) -> tuple[tuple[Place, LaunchPlan], ...]:
         for launch in window.launches
         for workload in launch.workloads
     )
+
+
+def attached(plan: FrozenPlan, arm: str) -> bool:
+    """Whether an arm's server is not the trial's own; an arm that the plan doesn't know is its own."""
+    return any(one.name == arm and one.recipe.kind is RecipeKind.ATTACH for one in plan.arms)
 
 
 def baseline_of(plan: FrozenPlan) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fairtrial.evidence.documents import canonical, read, sha256_hex
 from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.evidence.progress import LaunchState, Progress, fold
-from fairtrial.judge.journal import sound_lines
+from fairtrial.judge.journal import CUT, foreign, sound_lines
 from fairtrial.judge.normal import JOURNAL, Normal, PhaseTable, Place, planned
 from fairtrial.judge.phase_tables import PhaseInput, phase_table
 from fairtrial.judge.tables import issue, sealed
@@ -51,6 +51,8 @@ def normalise(evidence: EvidenceSet) -> Normal:
         tables=found.tables,
         identities=found.identities,
         issues=tuple(found.issues),
+        foreign=other.reason if (other := foreign(evidence)) else "",
+        cut=CUT if evidence.cut else "",
     )
 
 

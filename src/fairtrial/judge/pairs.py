@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fairtrial.decode.measures import measure
 from fairtrial.judge.normal import Normal, PhaseTable, Place, baseline_of, cells
+from fairtrial.judge.same_work import fixed_output, work_of
 from fairtrial.judge.summaries import none, statistic_of
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.judgment import CellEquality, Comparison, EqualityCount, PairedEquality, Value
@@ -148,22 +149,11 @@ def paired_equality(
     return tuple(
         PairedEquality(
             case=case.name,
-            work=_work(ours.get(case.name), theirs.get(case.name)),
+            work=work_of(ours.get(case.name), theirs.get(case.name), fixed_output(workload)),
             output=_output(ours.get(case.name), theirs.get(case.name)),
         )
         for case in cases_of(workload, Phase.MEASURED)
     )
-
-
-def _work(ours: RequestRecord | None, theirs: RequestRecord | None) -> Equality:
-    if ours is None or theirs is None:
-        return Equality.MISSING
-    if ours.work_sha256 != theirs.work_sha256:
-        return Equality.UNMATCHED
-    tokens = (ours.usage.prompt_tokens, theirs.usage.prompt_tokens)
-    if None in tokens:
-        return Equality.MISSING
-    return Equality.MATCHED if tokens[0] == tokens[1] else Equality.UNMATCHED
 
 
 def _output(ours: RequestRecord | None, theirs: RequestRecord | None) -> Equality:

@@ -20,8 +20,10 @@ from fairtrial.schema.requests import (
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import Outcome
 
-_MALFORMED = frozenset({StreamFlag.MALFORMED_EVENT, StreamFlag.TOOL_CALL_MALFORMED})
-"""Flags that mean the reader met bytes that it could not make sense of."""
+_UNCLEAN = frozenset(
+    {StreamFlag.MALFORMED_EVENT, StreamFlag.TOOL_CALL_MALFORMED, StreamFlag.USAGE_CONTRADICTS}
+)
+"""Flags that mean the reader met bytes that it could not make sense of, or counts that can't be true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ def _check_counts(given: PhaseInput, rows: Mapping[str, RequestRecord], doubts: 
 
 def _check_stream(rows: Mapping[str, RequestRecord], doubts: _Doubts) -> None:
     for name, row in rows.items():
-        odd = [flag.value for flag in row.flags if flag in _MALFORMED]
+        odd = [flag.value for flag in row.flags if flag in _UNCLEAN]
         if odd:
             doubts.unclean.append(f"case {name}: {', '.join(odd)}")
 

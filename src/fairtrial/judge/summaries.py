@@ -8,6 +8,7 @@ from fairtrial.schema.judgment import MetricSummary, Value
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenWorkload, Limits
 from fairtrial.schema.requests import RequestRecord
+from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import Direction, Metric, Outcome, Statistic
 from fairtrial.stats.quantiles import median_with_failures, nearest_rank_with_failures
 
@@ -98,11 +99,14 @@ def throughput(table: PhaseTable) -> Value:
     """Output tokens of the successful requests over the wall time of the phase, in tokens/s."""
     counts = [output_tokens(row) for row in table.used]
     known = [count for count in counts if count is not None]
+    doubted = sum(1 for row in table.used if StreamFlag.USAGE_CONTRADICTS in row.flags)
     wall = table.ended_ns - table.started_ns
     if table.missing:
         return none(f"{table.missing} of {len(table.cases)} requests have no proven record")
     if not known or len(known) < len(counts):
         return none("not every request states its output tokens")
+    if doubted:
+        return none(f"{doubted} requests state a usage that can't be true")
     if wall <= 0:
         return none("the phase has no duration")
     return Value(value=sum(known) * NANOSECONDS / wall)

@@ -33,7 +33,7 @@ from fairtrial.schema.facts import (
     WindowClosed,
     WindowOpened,
 )
-from fairtrial.schema.plan import FrozenPlan
+from fairtrial.schema.plan import Conversations, FrozenPlan
 from fairtrial.schema.requests import CAPTURE_SCHEMA, REQUESTS_SCHEMA, TableHeader
 from fairtrial.schema.schedule import LaunchPlan, WindowPlan, schedule
 from fairtrial.schema.servers import Geometry, Identity
@@ -50,7 +50,7 @@ from fairtrial.schema.vocab import (
     StampSource,
     WindowOutcome,
 )
-from fairtrial.testing.replies import MS, Reply, Traffic, request_id
+from fairtrial.testing.replies import MODEL, MS, Reply, Traffic, request_id
 from fairtrial.testing.small_plan import ROW_PERCENT, small_plan
 
 RUN = "run-of-a-test"
@@ -107,7 +107,7 @@ def default_identity(plan: FrozenPlan, arm: str, launch: str) -> Identity:
     return Identity(
         engine="test",
         version="1",
-        model="small",
+        model=MODEL,
         model_sha256=None,
         max_model_len=128,
         geometry=geometry,
@@ -230,6 +230,7 @@ class _Run:
                 arm=plan.arm,
                 workloads=plan.workloads,
                 port=8000,
+                identities=self.plan.arm(plan.arm).recipe.identities,
             ),
             LaunchStarted(launch=name, pid=1000 + self.launched, started_ticks=5000 + self.launched),
         )
@@ -278,7 +279,9 @@ class _Run:
         )
         if not cases:
             return
-        started, traffic, records = self.now_ns, Traffic(self.now_ns), []
+        source = self.plan.workload(where.workload).source
+        asked = source.output_tokens if isinstance(source, Conversations) else None
+        started, traffic, records = self.now_ns, Traffic(self.now_ns, asked), []
         for number, case in enumerate(cases):
             name = request_id(launch, where.workload, where.phase.value, number)
             records.append(decode_capture(*traffic.ask(name, case, number, self.script.reply(where, case))))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fairtrial.schema.cases import Case
@@ -10,6 +11,8 @@ from fairtrial.schema.requests import Capture, Read
 
 MS = 1_000_000
 """Nanoseconds in a millisecond."""
+MODEL = "small"
+"""Name of the model that is asked for and served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,10 @@ class Reply:
     cached_host: int = 0
     status: int = 200
     """Anything but 200 is an HTTP error without tokens."""
+    model: str | None = MODEL
+    """The model that it says it comes from; None: it doesn't say."""
+    usage: Mapping[str, int] = field(default_factory=dict)
+    """Token counts that it states instead of the true ones."""
     extra: str = ""
     """Makes the request body another one: other work."""
 
@@ -39,13 +46,16 @@ class Traffic:
 
     now_ns: int
     """Offset of the next send."""
+    asked: int | None = None
+    """Output tokens asked for."""
     captures: list[Capture] = field(default_factory=list)
     response: bytearray = field(default_factory=bytearray)
     sent: bytearray = field(default_factory=bytearray)
 
     def ask(self, request_id: str, case: Case, sequence: int, reply: Reply) -> tuple[Capture, bytes, bytes]:
         """Add one request; returns its capture, response and request bytes."""
-        body = json.dumps({"prompt": case.prompt, "phase": case.phase.value, "extra": reply.extra}).encode()
+        wanted = {"model": MODEL, "prompt": case.prompt, "phase": case.phase.value, "extra": reply.extra}
+        body = json.dumps({**wanted, **({"max_tokens": self.asked} if self.asked else {})}).encode()
         request = b"POST /v1/completions HTTP/1.1\r\nHost: server\r\n" + _length(body) + b"\r\n\r\n" + body
         parts = _parts(reply)
         sent_ns = self.now_ns
@@ -84,7 +94,7 @@ def _parts(reply: Reply) -> list[tuple[int, bytes]]:
         body = json.dumps({"error": {"message": "no capacity", "code": reply.status}}).encode()
         head = b"HTTP/1.1 %d Error\r\nContent-Type: application/json\r\n" % reply.status
         return [(_ns(reply.ttft_ms), head + _length(body) + b"\r\n\r\n" + body)]
-    events = [_token(token, with_id=reply.with_ids) for token in reply.ids]
+    events = [_token(token, reply) for token in reply.ids]
     closing = _closing(reply) + b"data: [DONE]\n\n"
     total = sum(map(len, events)) + len(closing)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n" % total
@@ -93,11 +103,16 @@ def _parts(reply: Reply) -> list[tuple[int, bytes]]:
     return [*parts, (_ns(reply.ttft_ms + len(events) * reply.gap_ms), closing)]
 
 
-def _token(token: int, *, with_id: bool) -> bytes:
+def _chunk(reply: Reply, chunk: Mapping[str, object]) -> bytes:
+    stated = {} if reply.model is None else {"model": reply.model}
+    return b"data: " + json.dumps({**stated, **chunk}).encode() + b"\n\n"
+
+
+def _token(token: int, reply: Reply) -> bytes:
     choice: dict[str, object] = {"index": 0, "text": f" t{token}", "finish_reason": None}
-    if with_id:
+    if reply.with_ids:
         choice["token_ids"] = [token]
-    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+    return _chunk(reply, {"choices": [choice]})
 
 
 def _closing(reply: Reply) -> bytes:
@@ -110,7 +125,7 @@ def _closing(reply: Reply) -> bytes:
         },
     }
     choice = {"index": 0, "text": "", "finish_reason": "length"}
-    return b"data: " + json.dumps({"choices": [choice], "usage": usage}).encode() + b"\n\n"
+    return _chunk(reply, {"choices": [choice], "usage": {**usage, **reply.usage}})
 
 
 def _ns(milliseconds: float) -> int:

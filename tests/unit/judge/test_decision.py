@@ -29,6 +29,7 @@ def basis(judged, verdicts=(Verdict.SUPERIOR, Verdict.NON_INFERIOR), **changes):
         "amendments": (),
         "closed": True,
         "same_arms": False,
+        "distrust": "",
         "accept_underpowered": None,
     }
     return Basis(**{**parts, **changes})
