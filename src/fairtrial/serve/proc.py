@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 
 RUN_VARIABLE = "FAIRTRIAL_RUN"
 """Environment variable of every process that fairtrial starts: the id of the trial."""
@@ -11,6 +12,11 @@ LAUNCH_VARIABLE = "FAIRTRIAL_LAUNCH"
 _PROC = Path("/proc")
 _ENDED = frozenset("ZXx")
 _MAX_ENVIRON = 4 * 1024 * 1024
+_KERNEL_THREAD = 0x00200000
+"""PF_KTHREAD in the flags of /proc/PID/stat."""
+_EXEC_WAIT_S = 0.1
+"""Longest wait for a process in the middle of exec to show its environment, in seconds."""
+_EXEC_PAUSE_S = 0.001
 
 ProcessId = tuple[int, int]
 """Pid and start ticks: together they identify a process within one boot."""
@@ -76,13 +82,36 @@ def tag_of(pid: int) -> Tag | None:
     Returns:
         None when it has none, is a zombie, belongs to another user or is gone.
     """
-    try:
-        with (_PROC / str(pid) / "environ").open("rb") as file:
-            words = file.read(_MAX_ENVIRON).split(b"\0")
-    except OSError:
-        return None
+    data = _read(pid, "environ")
+    deadline = monotonic() + _EXEC_WAIT_S
+    while not data and _between_programs(pid) and monotonic() < deadline:
+        sleep(_EXEC_PAUSE_S)
+        data = _read(pid, "environ")
+    words = data.split(b"\0")
     run, launch = _value(words, RUN_VARIABLE), _value(words, LAUNCH_VARIABLE)
     return Tag(run, launch) if run and launch else None
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        with (_PROC / str(pid) / name).open("rb") as file:
+            return file.read(_MAX_ENVIRON)
+    except OSError:
+        return b""
+
+
+def _between_programs(pid: int) -> bool:
+    """Whether a process is in the middle of exec: the old environment gone, the new one not yet there.
+
+    Then it has no command line either. A zombie and a thread of the kernel never have one.
+    """
+    if _read(pid, "cmdline"):
+        return False
+    stat = _read(pid, "stat")
+    fields = stat[stat.rfind(b")") + 2 :].split()
+    if len(fields) < 7 or fields[0].decode("ascii") in _ENDED:
+        return False
+    return not int(fields[6]) & _KERNEL_THREAD
 
 
 def _value(words: list[bytes], name: str) -> str:
