@@ -110,7 +110,7 @@ def capture_row(item: Item, exchange: Exchange, origin_mono_ns: int, offset: int
             for at, chunk in zip(exchange.stamps, exchange.chunks, strict=True)
         ],
         "offset": offset,
-        "size": sum(len(chunk) for chunk in exchange.chunks),
+        "size": exchange.size,
         "sent_offset": item.offset,
         "sent_size": item.size,
         "end": exchange.end,

@@ -19,6 +19,9 @@ from fairtrial.drive.order import Address
 from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.vocab import ErrorClass
 
+MAX_READS = 1 << 18
+"""Most arrivals of bytes that one response may come in: each takes memory besides its bytes."""
+
 
 @dataclass(slots=True)
 class Exchange:
@@ -34,6 +37,11 @@ class Exchange:
     """What the transport saw."""
     status: int | None = None
     """HTTP status, where a head came."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that came."""
+        return sum(len(chunk) for chunk in self.chunks)
 
 
 class ConnectError(Exception):
@@ -62,6 +70,7 @@ class Connection(asyncio.Protocol):
         self._future: asyncio.Future[Exchange] | None = None
         self._framer = ResponseFramer()
         self._timer: asyncio.TimerHandle | None = None
+        self._room = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the loop."""
@@ -87,8 +96,13 @@ class Connection(asyncio.Protocol):
             return False
         return False
 
-    def send(self, request: bytes, timeout_s: float) -> asyncio.Future[Exchange]:
+    def send(self, request: bytes, timeout_s: float, max_bytes: int) -> asyncio.Future[Exchange]:
         """Send a request; the future is done when the exchange is over, however it ends.
+
+        Args:
+            request: The bytes to send.
+            timeout_s: Longest time to the end of the response, in seconds.
+            max_bytes: Longest response; one that goes on is cut off there.
 
         Raises:
             NotWritableError: The connection is gone and nothing was sent.
@@ -98,6 +112,7 @@ class Connection(asyncio.Protocol):
             raise NotWritableError
         exchange = Exchange(self.number)
         self._framer = ResponseFramer()
+        self._room = max_bytes
         if self._tls:
             exchange.sent_ns = monotonic_ns()
             transport.write(request)
@@ -127,15 +142,22 @@ class Connection(asyncio.Protocol):
         if exchange is None:
             self.close()  # bytes that no request asked for: nothing on this connection can be trusted
             return
-        exchange.stamps.append(now)
-        exchange.chunks.append(data)
+        kept = data[: self._room] if len(exchange.stamps) < MAX_READS else b""
+        too_large = len(kept) < len(data)
+        if kept:
+            self._room -= len(kept)
+            exchange.stamps.append(now)
+            exchange.chunks.append(kept)
         framer = self._framer
-        if framer.feed(data):
+        if framer.feed(kept):
             self._finish(CaptureEnd.COMPLETE, None, now)
-            if framer.excess or not framer.keep_alive:
+            if framer.excess or too_large or not framer.keep_alive:
                 self.close()
         elif framer.malformed is not None:
             self._finish(CaptureEnd.CLOSED, ErrorClass.MALFORMED_HTTP, now)
+            self.close()
+        elif too_large:
+            self._finish(CaptureEnd.CLOSED, ErrorClass.TOO_LARGE, now)
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -13,7 +13,7 @@ from fairtrial.drive.capture_files import PhaseFiles
 from fairtrial.drive.job import PhaseJob
 from fairtrial.drive.message import token_bytes
 from fairtrial.drive.phase_files import decode_phase, prepare
-from fairtrial.drive.worker_process import WorkerDiedError, WorkerProcess
+from fairtrial.drive.worker_process import SILENCE_S, WorkerDiedError, WorkerProcess
 from fairtrial.schema.errors import DriverError
 
 POLL_S = 0.05
@@ -31,6 +31,7 @@ class PhaseResult:
     """How a phase ended."""
 
     attempted: int
+    """Requests with a record."""
     failed: int
     started_ns: int
     """Offset of the start of traffic."""
@@ -45,7 +46,7 @@ class PhaseResult:
     sent_bytes: Path
     """Request bytes, without the token."""
     ended_early: str | None
-    """Why not every case was attempted; None when all were."""
+    """Why not every case has a record; None when all have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +60,15 @@ class _Traffic:
 
 
 class Driver:
-    """Context manager: starts the worker at once, reaps it at the end.
+    """Context manager: the first phase starts the worker, the end reaps it.
 
-    Raises:
-        DriverError: The worker can't be started.
+    Entering takes nothing of the host: a session that only restores the baseline needs no worker.
     """
 
     def __init__(self) -> None:
         self._worker: WorkerProcess | None = None
 
     def __enter__(self) -> Self:
-        self._worker = WorkerProcess()
         return self
 
     def __exit__(
@@ -88,12 +87,13 @@ class Driver:
         """Send every case of a phase once, keep what came back, then decode it.
 
         Failed requests are data and no error. ``should_abort`` is asked twenty times a second; once
-        it says yes, traffic ends within a second and what was captured is kept.
+        it says yes, traffic ends within a second, what was captured is kept, and decoding it takes
+        two seconds at most. A worker from which nothing is heard for 15 seconds is killed.
 
         Raises:
             UsageError: The job can't be carried out as it stands, e.g. a token that no header can carry.
             EvidenceError: The phase's files can't be written or read.
-            DriverError: The worker failed and nothing was captured.
+            DriverError: The worker can't be started, or failed and nothing was captured.
         """
         if job.token is not None:
             token_bytes(job.token)
@@ -105,29 +105,23 @@ class Driver:
         except BaseException:
             self._drop_worker()  # traffic must not go on without anybody who listens
             raise
-        result = _result(job, traffic, len(order.items), begun)
+        result = _result(job, traffic, _Expected(len(order.items), begun), should_abort)
         on_progress(result.attempted, result.failed)
         return result
 
     def _traffic(self, message: bytes, on_progress: OnProgress, should_abort: ShouldAbort) -> _Traffic:
-        if self._worker is None:  # the last one died, or was killed as it did not stop
+        if self._worker is None:  # it is the first phase, or the last worker died or did not stop
             self._worker = WorkerProcess()
         stopping: float | None = None
         try:
-            self._worker.tell(message)
+            self._worker.tell(message, SILENCE_S)
             while stopping is None or monotonic() < stopping:
-                heard = self._worker.hear(POLL_S)
-                if heard is not None and "error" in heard:
-                    raise DriverError(str(heard["error"]), where="load worker")
-                if heard is not None and "ended_ns" in heard:
-                    return _Traffic(
-                        (heard["started_ns"], heard["ended_ns"]), None, stopped=stopping is not None
-                    )
-                if heard is not None:
-                    on_progress(heard["done"], heard["errors"])
+                span = _listen(self._worker, on_progress)
+                if span is not None:
+                    return _Traffic(span, None, stopped=stopping is not None)
                 if stopping is None and should_abort():
                     stopping = monotonic() + STOP_GRACE_S
-                    self._worker.tell(b'{"stop":true}')
+                    self._worker.tell(b'{"stop":true}', STOP_GRACE_S)
         except WorkerDiedError as error:
             self._worker = None
             return _Traffic(None, error, stopped=stopping is not None)
@@ -140,20 +134,46 @@ class Driver:
             self._worker = None
 
 
-def _result(job: PhaseJob, traffic: _Traffic, expected: int, begun: int) -> PhaseResult:
+def _listen(worker: WorkerProcess, on_progress: OnProgress) -> tuple[int, int] | None:
+    """Take one message, if one comes: the span of the traffic once it is over.
+
+    Raises:
+        DriverError: The worker could not do what it was told.
+        WorkerDiedError: It is gone.
+    """
+    heard = worker.hear(POLL_S)
+    if heard is None:
+        return None
+    if "error" in heard:
+        raise DriverError(str(heard["error"]), where="load worker")
+    if "ended_ns" in heard:
+        return heard["started_ns"], heard["ended_ns"]
+    on_progress(heard["done"], heard["errors"])
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """What is known of a phase before its traffic."""
+
+    requests: int
+    begun_ns: int
+
+
+def _result(job: PhaseJob, traffic: _Traffic, expected: _Expected, should_abort: ShouldAbort) -> PhaseResult:
     paths = PhaseFiles(job.directory)
-    decoded = decode_phase(paths, job)
+    decoded = decode_phase(paths, job, should_abort)
     if traffic.death is not None and not decoded.attempted:
         raise traffic.death
     started, ended = traffic.span or (decoded.first_ns, decoded.last_ns)
     reason = None
-    if decoded.attempted < expected:
+    if decoded.attempted < expected.requests:
         reason = "stopped" if traffic.stopped or traffic.death is None else traffic.death.line()
     return PhaseResult(
         attempted=decoded.attempted,
         failed=decoded.failed,
-        started_ns=begun if started is None else started,
-        ended_ns=begun if ended is None else ended,
+        started_ns=expected.begun_ns if started is None else started,
+        ended_ns=expected.begun_ns if ended is None else ended,
         requests=paths.requests,
         capture_index=paths.index,
         capture_bytes=paths.responses,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from fairtrial.drive.order import TimeLimits
+from fairtrial.drive.order import MAX_RESPONSE_BYTES, TimeLimits
 from fairtrial.evidence.clock import ClockLike
 from fairtrial.profiles.profile import Profile
 from fairtrial.schema.cases import Case, cases_of
@@ -46,6 +46,8 @@ class PhaseJob:
     directory: Path
     """Where the phase's files go; it must hold no other phase's."""
     limits: TimeLimits = field(default_factory=TimeLimits)
+    max_response_bytes: int = MAX_RESPONSE_BYTES
+    """Longest response; one that goes on is cut off there and has failed."""
     requests_path: Path | None = None
     """The workload's requests file, where it has one."""
     token: str | None = field(default=None, repr=False)

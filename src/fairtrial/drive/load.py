@@ -19,6 +19,9 @@ OnEnd = Callable[[Item, Exchange], None]
 MAX_BACKLOG = 512
 """Requests that are over and not yet handed over; beyond it memory matters more than promptness."""
 
+MAX_BACKLOG_BYTES = 64 * 2**20
+"""Response bytes of such requests, likewise."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadSpan:
@@ -49,6 +52,7 @@ class Load:
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _in_flight: set[Connection] = field(default_factory=set)
     _over: deque[tuple[Item, Exchange]] = field(default_factory=deque)
+    _over_bytes: int = 0
     _more: asyncio.Event = field(default_factory=asyncio.Event)
 
     def stop(self) -> None:
@@ -89,17 +93,23 @@ class Load:
             await self._more.wait()
             self._more.clear()
             while self._over:
-                self.on_end(*self._over.popleft())
+                self._hand_over()
                 await asyncio.sleep(0)
 
     def _ended(self, item: Item, exchange: Exchange) -> None:
         self._over.append((item, exchange))
+        self._over_bytes += exchange.size
         self._more.set()
         self._keep_down_to(MAX_BACKLOG)
 
     def _keep_down_to(self, backlog: int) -> None:
-        while len(self._over) > backlog:
-            self.on_end(*self._over.popleft())
+        while len(self._over) > backlog or self._over_bytes > MAX_BACKLOG_BYTES:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        item, exchange = self._over.popleft()
+        self._over_bytes -= exchange.size
+        self.on_end(item, exchange)
 
     async def _preconnected(self, dialer: Dialer) -> Connection | None:
         """A connection if one can be had; if not, the slot's first request will say why."""
@@ -149,7 +159,7 @@ class Load:
             raise ConnectError(ErrorClass.CONNECTION_RESET, connection.number) from None
 
     async def _sent(self, connection: Connection, request: bytes, timeout_s: float) -> Exchange:
-        future = connection.send(request, timeout_s)
+        future = connection.send(request, timeout_s, self.order.max_response_bytes)
         self._in_flight.add(connection)
         try:
             return await future

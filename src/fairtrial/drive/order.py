@@ -12,6 +12,8 @@ import orjson
 
 from fairtrial.schema.errors import DriverError, UsageError
 
+MAX_RESPONSE_BYTES = 64 * 2**20
+"""Longest response that is read unless an order says otherwise, in bytes: far above any answer."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -100,6 +102,8 @@ class LoadOrder:
     origin_mono_ns: int
     directory: str
     items: tuple[Item, ...]
+    max_response_bytes: int = MAX_RESPONSE_BYTES
+    """Longest response, with its head; one that goes on is cut off there and has failed."""
 
     def to_json(self) -> bytes:
         """The order as one line of JSON, without its line end."""

@@ -1,24 +1,31 @@
 """The files of a phase before and after its traffic: requests are built first, decoded last."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from time import monotonic
+from typing import Any, BinaryIO, NamedTuple, Self
 
-from fairtrial.decode.record import decode_capture
+import orjson
+
+from fairtrial.decode.record import DecodingStoppedError
 from fairtrial.drive.capture_files import PhaseFiles
 from fairtrial.drive.corpus import Corpus, read_lines
 from fairtrial.drive.job import PhaseJob
-from fairtrial.drive.message import request_bytes, request_id
+from fairtrial.drive.message import body_without_token, request_bytes, request_id
 from fairtrial.drive.order import Address, Item, LoadOrder
+from fairtrial.drive.secrecy import decode_without_token
 from fairtrial.evidence import documents, files
+from fairtrial.net.secrets import is_secret
 from fairtrial.schema.errors import EvidenceError, UsageError
 from fairtrial.schema.plan import FrozenWorkload, RequestsFile
-from fairtrial.schema.requests import REQUESTS_SCHEMA, Capture
+from fairtrial.schema.requests import REQUESTS_SCHEMA, Capture, RequestRecord
 from fairtrial.schema.vocab import Outcome
 
 MAX_REQUESTS_FILE = 256 * 2**20
 """Largest requests file read, in bytes."""
+DECODE_GRACE_S = 2.0
+"""How long decoding goes on once somebody wants to stop: enough for any phase of honest answers."""
 
 
 def prepare(job: PhaseJob) -> LoadOrder:
@@ -40,7 +47,7 @@ def prepare(job: PhaseJob) -> LoadOrder:
         with paths.sent.open("xb") as sent:
             for sequence, case in enumerate(job.cases):
                 name = request_id(job.launch, job.workload.name, job.phase, sequence)
-                body = corpus.body(case, job.repetition)
+                body = body_without_token(corpus.body(case, job.repetition), job.token)
                 request = request_bytes(address, path, name, body, authorised=job.token is not None)
                 sent.write(request)
                 items.append(Item(sequence, case.name, name, offset, len(request)))
@@ -52,6 +59,7 @@ def prepare(job: PhaseJob) -> LoadOrder:
         origin_mono_ns=job.origin.mono_ns,
         directory=str(job.directory),
         items=tuple(items),
+        max_response_bytes=job.max_response_bytes,
     )
 
 
@@ -80,6 +88,7 @@ class Decoded:
     """What the captures of a phase say."""
 
     attempted: int
+    """Records written: all that was captured unless decoding was cut short."""
     failed: int
     first_ns: int | None
     """First send, or end where nothing could be sent; an offset."""
@@ -96,15 +105,51 @@ class _Row:
     size: int
 
 
-def decode_phase(paths: PhaseFiles, job: PhaseJob) -> Decoded:
+class _Extent(NamedTuple):
+    """How far the bytes of a row reach: read without validating the row, of which there may be much."""
+
+    sequence: int
+    responses_end: int
+    sent_end: int
+
+    @classmethod
+    def of(cls, line: bytes, index: Path) -> Self:
+        try:
+            row = orjson.loads(line)
+            return cls(
+                int(row["sequence"]),
+                int(row["offset"]) + int(row["size"]),
+                int(row["sent_offset"]) + int(row["sent_size"]),
+            )
+        except (ValueError, TypeError, LookupError) as error:
+            raise EvidenceError("a row is no capture", where=index.name) from error
+
+
+class _Patience:
+    """Says when a decoding that somebody wants to stop has gone on long enough."""
+
+    def __init__(self, should_abort: Callable[[], bool]) -> None:
+        self._should_abort = should_abort
+        self._since: float | None = None
+
+    def over(self) -> bool:
+        if self._since is None and self._should_abort():
+            self._since = monotonic()
+        return self._since is not None and monotonic() - self._since > DECODE_GRACE_S
+
+
+def decode_phase(paths: PhaseFiles, job: PhaseJob, should_abort: Callable[[], bool]) -> Decoded:
     """Write ``requests.jsonl`` from the captures, in the order of the cases.
 
     What a worker that died left unfinished is cut off first: an index row without its end, bytes
-    without a row, requests that were built but never attempted.
+    without a row, requests that were built but never attempted. Responses lose the token, however
+    they spell it. Two seconds after somebody wanted to stop, the rest stays without records, and
+    withheld if a token may be in it.
 
     Raises:
         EvidenceError: The files can't be read or written, or a row is no capture.
     """
+    patience = _Patience(should_abort)
     with (
         files.at_edge("decode a phase", paths.directory),
         paths.index.open("r+b") as index,
@@ -115,19 +160,50 @@ def decode_phase(paths: PhaseFiles, job: PhaseJob) -> Decoded:
         rows = _rows(index, responses, sent)
         header = job.header.model_copy(update={"schema_": REQUESTS_SCHEMA})
         table.write(header.model_dump_json().encode() + b"\n")
-        failed, starts, ends = 0, [], []
+        records: list[_Written] = []
         for row in rows:
-            capture = _capture(_slice(index, row.start, row.size), paths.index)
-            record = decode_capture(
-                capture,
-                _slice(responses, capture.offset, capture.size),
-                _slice(sent, capture.sent_offset, capture.sent_size),
-            )
+            capture = documents.read(Capture, _slice(index, row.start, row.size), where=paths.index.name)
+            response = _slice(responses, capture.offset, capture.size)
+            request = _slice(sent, capture.sent_offset, capture.sent_size)
+            try:
+                record, kept = decode_without_token(
+                    capture, response, request, job.token, should_stop=patience.over
+                )
+            except DecodingStoppedError:
+                _withhold(responses, rows[len(records) :], index, job.token)
+                break
+            if kept != response:
+                responses.seek(capture.offset)
+                responses.write(kept)
             table.write(record.model_dump_json().encode() + b"\n")
-            failed += record.outcome is not Outcome.OK
-            starts.append(capture.done_ns if capture.sent_ns is None else capture.sent_ns)
-            ends.append(capture.done_ns)
-    return Decoded(len(rows), failed, min(starts, default=None), max(ends, default=None))
+            records.append(_Written.of(record))
+    return Decoded(
+        len(records),
+        sum(written.failed for written in records),
+        min((written.first_ns for written in records), default=None),
+        max((written.last_ns for written in records), default=None),
+    )
+
+
+def _withhold(responses: BinaryIO, rows: list[_Row], index: BinaryIO, token: str | None) -> None:
+    """Overwrite responses that nobody looked through, where a token may be hidden in them."""
+    for row in rows if is_secret(token) else ():
+        capture = documents.read(Capture, _slice(index, row.start, row.size), where="capture index")
+        responses.seek(capture.offset)
+        responses.write(b"*" * capture.size)
+
+
+class _Written(NamedTuple):
+    """What is counted of a record."""
+
+    failed: bool
+    first_ns: int
+    last_ns: int
+
+    @classmethod
+    def of(cls, record: RequestRecord) -> Self:
+        first = record.done_ns if record.sent_ns is None else record.sent_ns
+        return cls(record.outcome is not Outcome.OK, first, record.done_ns)
 
 
 def _rows(index: BinaryIO, responses: BinaryIO, sent: BinaryIO) -> list[_Row]:
@@ -135,10 +211,10 @@ def _rows(index: BinaryIO, responses: BinaryIO, sent: BinaryIO) -> list[_Row]:
     rows, end, responses_end, sent_end = [], 0, 0, 0
     for number, line in enumerate(_whole_lines(index)):
         if number:
-            capture = _capture(line, Path(index.name))
-            rows.append(_Row(capture.sequence, end, len(line)))
-            responses_end = max(responses_end, capture.offset + capture.size)
-            sent_end = max(sent_end, capture.sent_offset + capture.sent_size)
+            size = _Extent.of(line, Path(index.name))
+            rows.append(_Row(size.sequence, end, len(line)))
+            responses_end = max(responses_end, size.responses_end)
+            sent_end = max(sent_end, size.sent_end)
         end += len(line)
     index.truncate(end)
     responses.truncate(responses_end)
@@ -150,10 +226,6 @@ def _whole_lines(index: BinaryIO) -> Iterator[bytes]:
     for line in index:
         if line.endswith(b"\n"):
             yield line
-
-
-def _capture(line: bytes, where: Path) -> Capture:
-    return documents.read(Capture, line, where=where.name)
 
 
 def _slice(file: BinaryIO, offset: int, size: int) -> bytes:

@@ -7,13 +7,21 @@ from time import monotonic_ns
 import orjson
 import uvloop
 
-from fairtrial.decode.record import decode_capture
 from fairtrial.drive.capture_files import capture_row
 from fairtrial.drive.connection import ConnectError, Dialer, Exchange
 from fairtrial.drive.corpus import Corpus
-from fairtrial.drive.message import request_bytes, request_id, token_bytes, with_token, without_token
+from fairtrial.drive.message import (
+    body_without_token,
+    request_bytes,
+    request_id,
+    token_bytes,
+    with_token,
+    without_token,
+)
 from fairtrial.drive.order import Address, Item, TimeLimits
 from fairtrial.drive.phase_files import requests_lines
+from fairtrial.drive.secrecy import decode_without_token
+from fairtrial.net.secrets import strike
 from fairtrial.profiles.profile import Profile
 from fairtrial.schema.plan import FrozenWorkload
 from fairtrial.schema.requests import Capture, RequestRecord
@@ -21,6 +29,8 @@ from fairtrial.schema.vocab import Outcome
 
 PROBE_LIMITS = TimeLimits(response_ms=120_000, connect_ms=5_000)
 """The first request of a server may compile kernels."""
+MAX_ANSWER_BYTES = 16 * 2**20
+"""Longest answer to a probe, in bytes: a few tokens."""
 NAME = "probe"
 """Stands for launch, phase and case in the id of the request."""
 
@@ -55,15 +65,21 @@ def probe(  # noqa: PLR0913 - what a request is made of, and nothing else
     """
     address, secret = Address.parse(base_url), None if token is None else token_bytes(token)
     name = request_id(NAME, workload.name, NAME, monotonic_ns())
-    body = Corpus(workload, profile, model, requests_lines(workload, requests_path)).probe_body()
+    corpus = Corpus(workload, profile, model, requests_lines(workload, requests_path))
+    body = body_without_token(corpus.probe_body(), token)
     kept = request_bytes(address, profile.paths[workload.endpoint], name, body, authorised=secret is not None)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        exchange = runner.run(_exchange(address, with_token(kept, secret), limits))
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            exchange = runner.run(_exchange(address, with_token(kept, secret), limits))
+    except OSError as error:  # e.g. no descriptor is left for a loop: no reason to give up a trial
+        return f"{address.authority}: the request can't be sent: {error}"
     response = without_token(b"".join(exchange.chunks), secret)
     origin = exchange.done_ns if exchange.sent_ns is None else exchange.sent_ns
     row = capture_row(Item(0, NAME, name, 0, len(kept)), exchange, origin, 0)
-    record = decode_capture(Capture.model_validate_json(orjson.dumps(row)), response, kept)
-    return _verdict(record, address)
+    capture = Capture.model_validate_json(orjson.dumps(row))
+    record, _ = decode_without_token(capture, response, kept, token, should_stop=lambda: False)
+    verdict = _verdict(record, address)
+    return None if verdict is None else strike(verdict, token)
 
 
 async def _exchange(address: Address, request: bytes, limits: TimeLimits) -> Exchange:
@@ -72,7 +88,7 @@ async def _exchange(address: Address, request: bytes, limits: TimeLimits) -> Exc
     except ConnectError as error:
         return Exchange(error.connection, done_ns=monotonic_ns(), error=error.error)
     try:
-        return await connection.send(request, limits.response_ms / 1000)
+        return await connection.send(request, limits.response_ms / 1000, MAX_ANSWER_BYTES)
     finally:
         connection.close()
 

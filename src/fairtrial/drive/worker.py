@@ -3,7 +3,8 @@
 It reads one JSON message a line on stdin and answers on stdout, one JSON message a line:
 
 - ``{"order": {...}, "token": "..." | null}`` starts a phase; it answers ``{"done": n, "errors": n}``
-  at most ten times a second, then ``{"started_ns": n, "ended_ns": n}`` or ``{"error": "..."}``;
+  at most ten times a second and at least once a second, then ``{"started_ns": n, "ended_ns": n}``
+  or ``{"error": "..."}``;
 - ``{"stop": true}`` ends the phase in progress at once, what was captured is kept.
 
 When stdin ends its parent is gone, and so is it, even in the middle of traffic.
@@ -19,6 +20,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import orjson
@@ -31,6 +33,9 @@ from fairtrial.drive.order import Item, LoadOrder
 from fairtrial.schema.errors import FairtrialError
 
 PROGRESS_INTERVAL_S = 0.1
+HEARTBEAT_S = 0.5
+"""Longest silence during a phase, also when nothing happens. It comes from the loop that does the
+work, so that it tells of a loop that stands still."""
 PRIORITY = -10
 """Nice value asked for; without the right to it the worker runs as it was started."""
 SPARE_DESCRIPTORS = 64
@@ -127,11 +132,11 @@ class _Counts:
         self._failed += exchange.error is not None or exchange.status != 200
 
     async def report(self) -> None:
-        said = 0
+        said, at = 0, monotonic()
         while True:
             await asyncio.sleep(PROGRESS_INTERVAL_S)
-            if self._done != said:
-                said = self._done
+            if self._done != said or monotonic() - at >= HEARTBEAT_S:
+                said, at = self._done, monotonic()
                 _say({"done": self._done, "errors": self._failed})
 
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections import deque
 from time import monotonic
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
@@ -15,6 +15,10 @@ from fairtrial.schema.errors import DriverError
 
 STDERR_LINES = 5
 EXIT_GRACE_S = 1.0
+SILENCE_S = 15.0
+"""Longest silence of a worker in a phase, in seconds; it speaks at least once a second."""
+LONGEST_LOOK_S = 1.0
+"""Most silence that one look can add: a session that was itself stopped for an hour heard nothing."""
 
 
 class WorkerDiedError(DriverError):
@@ -29,7 +33,10 @@ class WorkerProcess:
     """
 
     def __init__(self) -> None:
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the worker is reaped
+        try:
+            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the worker is reaped
+        except OSError as error:
+            raise _not_started(error) from error
         try:
             # A session of its own: a Ctrl-C at the terminal is for the parent to deal with.
             self._process = subprocess.Popen(
@@ -42,7 +49,10 @@ class WorkerProcess:
             )
         except OSError as error:
             self._stderr.close()
-            raise DriverError(f"the load worker can't be started: {error}", where=sys.executable) from error
+            raise _not_started(error) from error
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+        self._silence_s = 0.0
         self._buffer = b""
         self._lines: deque[bytes] = deque()
         self._last_words: tuple[str, ...] = ()
@@ -52,16 +62,20 @@ class WorkerProcess:
         """Process id."""
         return self._process.pid
 
-    def tell(self, message: bytes) -> None:
-        """Send one line of JSON.
+    def tell(self, message: bytes, timeout_s: float) -> None:
+        """Send one line of JSON; from here on its silence counts.
 
         Raises:
-            WorkerDiedError: It is gone.
+            WorkerDiedError: It is gone, or was killed as it did not take the message in time.
         """
         stdin, rest = self._process.stdin, memoryview(message + b"\n")
+        deadline = monotonic() + timeout_s
+        self._silence_s = 0.0
         try:
             while stdin is not None and rest:
                 rest = rest[stdin.write(rest) or 0 :]
+                if rest and not _ready(stdin, select.POLLOUT, deadline - monotonic()):
+                    raise self._killed(f"it took no message for {timeout_s:g} s")
         except OSError as error:
             raise self._died() from error
 
@@ -69,22 +83,24 @@ class WorkerProcess:
         """The next message, or None when none came in time.
 
         Raises:
-            WorkerDiedError: It is gone; the error carries its last words.
+            WorkerDiedError: It is gone, or was killed as it stood still; the error says which.
         """
-        deadline = monotonic() + timeout_s
+        begun = monotonic()
         while not self._lines:
-            left = deadline - monotonic()
-            if not self._read(max(left, 0.0)) and left <= 0:
+            left = begun + timeout_s - monotonic()
+            if not self._read(left) and left <= 0:
+                self._silence_s += min(monotonic() - begun, LONGEST_LOOK_S)
+                if self._silence_s > SILENCE_S:
+                    raise self._killed(f"nothing was heard from it for {SILENCE_S:g} s")
                 return None
+        self._silence_s = 0.0
         message: dict[str, Any] = orjson.loads(self._lines.popleft())
         return message
 
     def _read(self, timeout_s: float) -> bool:
         if self._process.stdout is None:
             return False
-        poll = select.poll()
-        poll.register(self._process.stdout, select.POLLIN)
-        if not poll.poll(timeout_s * 1000):
+        if not _ready(self._process.stdout, select.POLLIN, timeout_s):
             return False
         data = os.read(self._process.stdout.fileno(), 65536)
         if not data:
@@ -97,6 +113,10 @@ class WorkerProcess:
         code = self.close()
         words = " | ".join(self._last_words)
         return WorkerDiedError(f"the load worker ended with code {code}: {words or 'no last words'}")
+
+    def _killed(self, why: str) -> WorkerDiedError:
+        self.kill()
+        return WorkerDiedError(f"the load worker was killed: {why}")
 
     def close(self) -> int:
         """End the worker and reap it; returns its exit code. May be called again."""
@@ -123,3 +143,13 @@ class WorkerProcess:
         """End the worker at once and reap it."""
         self._process.kill()
         self.close()
+
+
+def _ready(pipe: IO[bytes], event: int, timeout_s: float) -> bool:
+    poll = select.poll()
+    poll.register(pipe, event)
+    return bool(poll.poll(max(timeout_s, 0.0) * 1000))
+
+
+def _not_started(error: OSError) -> DriverError:
+    return DriverError(f"the load worker can't be started: {error}", where=sys.executable)

@@ -172,8 +172,11 @@ def test_a_worker_that_dies_leaves_what_it_captured(server, make_job):
 
     with Driver() as driver:
         job = make_job(server.url("good"), measured=500)
-        first = driver.worker_pid
-        result = driver.run_phase(job, on_progress=lambda *_: None, should_abort=kill_once(server, driver))
+        workers = []
+        result = driver.run_phase(
+            job, on_progress=lambda *_: None, should_abort=kill_once(server, driver, workers)
+        )
+        (first,) = workers
         assert 3 <= result.attempted < 500
         assert "load worker ended with code -9" in result.ended_early
         assert [record.outcome for record in records(result)] == [Outcome.OK] * result.attempted
@@ -186,12 +189,11 @@ def test_a_worker_that_dies_leaves_what_it_captured(server, make_job):
     assert not psutil.pid_exists(second)
 
 
-def kill_once(server, driver):
-    done = []
-
+def kill_once(server, driver, killed, how=signal.SIGKILL):
     def should_abort():
-        if len(server.seen) >= 5 and not done:
-            done.append(os.kill(driver.worker_pid, signal.SIGKILL))
+        if len(server.seen) >= 5 and not killed:
+            killed.append(driver.worker_pid)
+            os.kill(driver.worker_pid, how)
         return False
 
     return should_abort
@@ -218,7 +220,7 @@ def test_a_torn_last_row_is_cut_off(server, make_job, run):
     result.capture_index.write_bytes(rows[:-20])
     with result.capture_bytes.open("ab") as more:
         more.write(b"bytes of a row that was never written")
-    assert decode_phase(PhaseFiles(job.directory), job).attempted == 2
+    assert decode_phase(PhaseFiles(job.directory), job, lambda: False).attempted == 2
     whole = rows[: rows[:-1].rindex(b"\n") + 1]
     assert result.capture_index.read_bytes() == whole
     last = captures(result)[-1]
@@ -227,22 +229,24 @@ def test_a_torn_last_row_is_cut_off(server, make_job, run):
 
 
 def test_an_error_of_the_callback_ends_traffic(server, make_job):
+    workers = []
+
     def boom(*_):
+        workers.append(driver.worker_pid)
         raise KeyboardInterrupt
 
     with Driver() as driver:
-        worker = driver.worker_pid
         job = make_job(server.url("good"), measured=3000)
         with pytest.raises(KeyboardInterrupt):
             driver.run_phase(job, on_progress=boom, should_abort=lambda: False)
-        assert not psutil.pid_exists(worker)
+        assert not psutil.pid_exists(workers[0])
     assert len(server.seen) < 3000
 
 
 PARENT = """
 import sys, time
 from pathlib import Path
-from fairtrial.drive.driver import Driver
+from fairtrial.drive.worker_process import WorkerProcess
 from fairtrial.drive.order import Address, Item, LoadOrder, TimeLimits
 from fairtrial.drive.capture_files import PhaseFiles
 from fairtrial.drive.message import request_bytes
@@ -254,10 +258,10 @@ files = PhaseFiles(directory)
 files.sent.write_bytes(request)
 files.index.write_bytes(b"")
 order = LoadOrder(address, 1, TimeLimits(), 0, str(directory), (Item(0, "c000", "r-0", 0, len(request)),))
-with Driver() as driver:
-    driver._worker.tell(b'{"order":' + order.to_json() + b',"token":null}')
-    print(driver.worker_pid, flush=True)
-    time.sleep(60)
+worker = WorkerProcess()
+worker.tell(b'{"order":' + order.to_json() + b',"token":null}', 15.0)
+print(worker.pid, flush=True)
+time.sleep(60)
 """
 
 
