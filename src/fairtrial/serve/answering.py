@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from fairtrial.net.http_get import Unreachable
+from fairtrial.net.secrets import strike
 from fairtrial.schema.vocab import LaunchFailure, Proof
 from fairtrial.serve.identity import Door, Pages, denied, identify, read_pages, refusal
 from fairtrial.serve.readiness import Probe, Readiness
@@ -22,8 +23,14 @@ def answering(door: Door, so_far: Readiness, probe: Probe, left_s: float) -> Rea
         left_s: Seconds left for the whole wait.
 
     Returns:
-        Without a failure and not ready when asking again may help.
+        Without a failure and not ready when asking again may help. Its message holds no bearer
+        token, whatever the server said.
     """
+    found = _answering(door, so_far, probe, left_s)
+    return replace(found, message=strike(found.message, door.token))
+
+
+def _answering(door: Door, so_far: Readiness, probe: Probe, left_s: float) -> Readiness:
     found = described(door, so_far, left_s)
     if found.identity is None or found.served_model is None or found.failure is not None:
         return found

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fairtrial.evidence import strictjson
 from fairtrial.evidence.documents import canonical, sha256_hex
 from fairtrial.net.http_get import Page, Unreachable, get
+from fairtrial.net.secrets import strike, strike_json
 from fairtrial.profiles.pages import MODELS_PAGE
 from fairtrial.profiles.profile import Profile
 from fairtrial.schema.errors import DocumentError, FairtrialError
@@ -46,6 +47,8 @@ class Pages:
 def read_pages(door: Door, timeout_s: float) -> Pages:
     """Read the list of models and the identity pages; one that answers 404 is left out.
 
+    The bearer token is struck out of whatever they hold, before anything is made of it.
+
     Args:
         door: The server.
         timeout_s: Longest wait for each page, in seconds.
@@ -60,9 +63,9 @@ def read_pages(door: Door, timeout_s: float) -> Pages:
         if page.status != 200:
             return Pages({}, None, refusal(path, page.status), denied=denied(page.status))
         try:
-            pages[path] = strictjson.loads(page.body, where=path)
+            pages[path] = strike_json(strictjson.loads(page.body, where=path), door.token)
         except DocumentError as exc:
-            return Pages({}, None, exc.line())
+            return Pages({}, None, strike(exc.line(), door.token))
     if MODELS_PAGE not in pages:
         return Pages(pages, None)
     models = _models(pages[MODELS_PAGE])
@@ -83,7 +86,7 @@ def identify(door: Door, found: Pages) -> Identity | str:
     try:
         return door.profile.identity(asked)
     except FairtrialError as exc:
-        return exc.line()
+        return strike(exc.line(), door.token)
     except (ValueError, TypeError, LookupError, AttributeError) as exc:
         # A profile may come from a plug-in; what it can't read must not end the trial.
         return f"the identity pages can't be understood: {type(exc).__name__}"
