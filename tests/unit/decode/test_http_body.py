@@ -139,5 +139,5 @@ def test_the_pieces_of_a_body_are_bounded(monkeypatch):
     assert (framer.malformed, len(framer.ranges)) == ("more than 3 pieces of body data", 3)
     framer = ResponseFramer()
     framer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
-    assert not any([framer.feed(b"x") for _ in range(4)])
+    assert not any(framer.feed(b"x") for _ in range(4))
     assert not framer.complete

@@ -1,6 +1,7 @@
 """A tiny OpenAI-compatible server with bad manners. The first part of the path says which."""
 
 import asyncio
+import gzip
 import json
 import re
 import socket
@@ -212,6 +213,57 @@ class MockServer:
 
     async def do_html(self, seen, writer):
         await self._answer(writer, 200, b"<html><body>Welcome</body></html>", "text/html")
+
+    async def do_flood(self, seen, writer):
+        """A whole answer, then comments for ever."""
+        await self._stream(seen, writer)
+        writer.write(chunk(sse(b"[DONE]")))
+        while True:
+            writer.write(chunk(b": keep-alive\n\n" * 4000))
+            await writer.drain()
+
+    async def do_exactly(self, seen, writer):
+        """A response of 1000 bytes."""
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        answer = b'{"choices":[{"text":"x","finish_reason":"stop"}]}'
+        room = 1000 - len(head % 900)
+        writer.write(head % room + answer.ljust(room))
+
+    async def do_dribble(self, seen, writer):
+        """One byte at a time, each a read of its own."""
+        writer.write(STREAM_HEAD)
+        while True:
+            await writer.drain()
+            await asyncio.sleep(0.002)
+            writer.write(chunk(b"\n"))
+
+    async def do_hidden(self, seen, writer):
+        """Repeats the token in the way that the model's name says."""
+        token = re.search(rb"(?i)authorization: Bearer (\S+)", seen.head)[1]
+        way = json.loads(seen.body)["model"]
+        escaped = b"".join(b"\\u%04x" % byte for byte in token)
+        error = b'{"error":{"message":"wrong key %s"}}'
+        head = b"HTTP/1.1 401 X\r\nContent-Type: application/json\r\n"
+        if way == "gzip":
+            body = gzip.compress(error % token)
+            head += b"Content-Encoding: gzip\r\n"
+        else:
+            entities = b"".join(b"&#%d;" % byte for byte in token)
+            body = {"escaped": error % escaped, "entities": b"<p>wrong key %s</p>" % entities}.get(
+                way, error % token
+            )
+        if way == "chunked":
+            cut = body.index(token) + 5
+            writer.write(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk(body[:cut]) + chunk(body[cut:]))
+            writer.write(b"0\r\n\r\n")
+        else:
+            writer.write(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+    async def do_named(self, seen, writer):
+        """A good answer that says it comes from a model named as the token, and ended for it."""
+        token = re.search(rb"(?i)authorization: Bearer (\S+)", seen.head)[1].decode()
+        answer = {"model": token, "choices": [{"text": "x", "finish_reason": token}]}
+        await self._answer(writer, 200, json.dumps(answer).encode())
 
     async def do_third_fails(self, seen, writer):
         if len(self.seen) % 3 == 0:

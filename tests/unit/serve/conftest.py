@@ -95,11 +95,13 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         if o.token and self.headers.get("Authorization") != "Bearer " + o.token:
             return self.say(401, {})
+        names = o.models.replace("ECHO", self.headers.get("Authorization", "").removeprefix("Bearer "))
         if self.path == "/health":
             return self.say(503 if time.monotonic() - born < o.loading else 200, {})
         if self.path == "/v1/models":
-            names = [name for name in o.models.split(",") if name]
-            return self.say(200, {"data": [{"id": n, "max_model_len": 100 + i} for i, n in enumerate(names)]})
+            names = [name for name in names.split(",") if name]
+            rows = [{"id": n, "owned_by": names[0], "max_model_len": 100 + i} for i, n in enumerate(names)]
+            return self.say(200, {"data": rows})
         self.say(404, {})
     def do_POST(self):
         global requests

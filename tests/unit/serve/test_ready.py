@@ -188,3 +188,25 @@ def test_the_log_tail_is_bounded_and_clean(tmp_path):
     assert lines[-1] == "line 49 [31m\N{REPLACEMENT CHARACTER}"
     assert len(lines) == 13
     assert log_tail(tmp_path / "absent") == ""
+
+
+def test_a_server_that_repeats_the_token_in_its_pages_gets_it_nowhere(bench, monkeypatch):
+    token = "sk-4f9c1d7e0b"
+    monkeypatch.setenv("MY_TOKEN", token)
+    recipe = bench.recipe("--models", "ECHO,other", token_env="MY_TOKEN")
+    found = wait(bench, recipe, bench.start(recipe))
+    assert found.ready, found.message
+    assert found.served_model == found.identity.model == "*" * 13
+    assert token not in found.identity.model_dump_json()
+    assert bench.probed == [(bench.probed[0][0], "*" * 13)]
+    recipe = recipe.model_copy(update={"model": "mine"})
+    found = wait(bench, recipe, bench.start(recipe))
+    assert found.failure is LaunchFailure.WRONG_MODEL
+    assert found.message == "it must serve mine and lists *************, other"
+
+
+def test_a_probe_that_repeats_the_token_gets_it_into_no_message(bench, monkeypatch):
+    monkeypatch.setenv("MY_TOKEN", "sk-4f9c1d7e0b")
+    recipe = bench.recipe(token_env="MY_TOKEN")
+    found = wait(bench, recipe, bench.start(recipe), probe=lambda *_: "no such key sk-4f9c1d7e0b")
+    assert found.message == "the first request failed: no such key *************"
