@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from fairtrial.schema.judgment import Cell, Coverage, GateResult, PlanAmendment, RequirementResult
-from fairtrial.schema.vocab import GateOutcome, Level, Role, Verdict
+from fairtrial.schema.vocab import Condition, GateOutcome, Role, Verdict
 
 DEMANDING = (Role.PRIMARY, Role.GUARDRAIL)
 """The roles that demand something."""
@@ -26,8 +26,8 @@ class Basis:
     gates: tuple[GateResult, ...]
     cells: tuple[Cell, ...]
     coverage: Coverage
-    level: Level
-    """The declared one."""
+    asked: frozenset[Condition]
+    """The conditions that make a cell usable."""
     amendments: tuple[PlanAmendment, ...]
     closed: bool
     """A closed trial can't be resumed."""

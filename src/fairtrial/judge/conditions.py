@@ -7,8 +7,9 @@ from fairtrial.judge import conditions_evidence as evidence
 from fairtrial.judge import conditions_traffic as traffic
 from fairtrial.judge.cell_view import Answer, CellView
 from fairtrial.judge.identity import identity_verified
-from fairtrial.judge.normal import Normal, baseline_of, cells
+from fairtrial.judge.normal import Normal, attached, baseline_of, cells
 from fairtrial.schema.judgment import Cell, CellEquality, ConditionResult, CounterDelta
+from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import Condition, Level
 
 
@@ -63,11 +64,24 @@ ASKED: Mapping[Level, frozenset[Condition]] = MappingProxyType(
 """The conditions that each level asks for."""
 
 
+def asked_for(plan: FrozenPlan) -> frozenset[Condition]:
+    """The conditions that make a cell of this plan usable.
+
+    Whoever starts its servers itself must show at every level that they are fresh; only servers
+    that already ran are excused, which no level above quick accepts.
+    """
+    asked = ASKED[plan.level]
+    if any(attached(plan, arm.name) for arm in plan.arms):
+        return asked
+    return asked | {Condition.FRESH_LAUNCH}
+
+
 def judge_cells(
     normal: Normal, equality: tuple[CellEquality, ...], counters: tuple[CounterDelta, ...]
 ) -> tuple[Cell, ...]:
     """Every condition of every cell, asked for or not, and whether the cell may be used."""
     by_cell = {(entry.workload, entry.repetition, entry.candidate): entry for entry in equality}
+    asked = asked_for(normal.plan)
     found = []
     for workload, repetition, candidate in cells(normal.plan):
         view = CellView(
@@ -79,7 +93,6 @@ def judge_cells(
             counters=counters,
         )
         results = tuple(_result(condition, view) for condition in Condition)
-        asked = ASKED[normal.plan.level]
         found.append(
             Cell(
                 workload=workload.name,

@@ -95,7 +95,7 @@ def _doubts(basis: Basis) -> tuple[str, ...]:
             for result in demanding
             if result.verdict not in ENOUGH[result.role]
         )
-    if lacking := unusable(basis.cells, basis.level):
+    if lacking := unusable(basis.cells, basis.asked):
         found.append(lacking)
     if basis.accept_underpowered is not None:
         found.append(f"the design can't decide, and was accepted so: {basis.accept_underpowered}")

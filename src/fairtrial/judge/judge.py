@@ -3,7 +3,7 @@
 from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.judge.amendments import plan_amendments
 from fairtrial.judge.basis import Basis
-from fairtrial.judge.conditions import judge_cells
+from fairtrial.judge.conditions import asked_for, judge_cells
 from fairtrial.judge.counters import counter_deltas
 from fairtrial.judge.decision import decide
 from fairtrial.judge.gates import evaluate_gates
@@ -41,7 +41,7 @@ def judge(evidence: EvidenceSet) -> Judgment:
         gates=gates,
         cells=cells,
         coverage=covered,
-        level=evidence.plan.level,
+        asked=asked_for(evidence.plan),
         amendments=amendments,
         closed=normal.progress.closed is not None,
         same_arms=all_the_same(evidence.plan),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from fairtrial.evidence.progress import Progress, apply
 from fairtrial.judge.amendments import amendment_of, in_words
 from fairtrial.judge.endings import weakest
+from fairtrial.judge.gate_restoration import proven
 from fairtrial.judge.normal import JOURNAL, Normal
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.errors import EvidenceError
@@ -214,7 +215,7 @@ def window_summaries(normal: Normal) -> tuple[WindowSummary, ...]:
             repetition=window.opened.repetition,
             arm=window.opened.arm,
             attempt=window.opened.attempt,
-            restored=window.restored.proof if window.restored else Proof.MISSING,
+            restored=proven(normal, window)[0],
             baseline_down_ns=_down(normal, window.id),
         )
         for window in normal.progress.windows

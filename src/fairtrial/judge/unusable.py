@@ -3,22 +3,21 @@
 from collections import Counter as Tally
 from collections.abc import Mapping
 
-from fairtrial.judge.conditions import ASKED
 from fairtrial.schema.judgment import Cell
-from fairtrial.schema.vocab import Condition, Level
+from fairtrial.schema.vocab import Condition
 
 CELL = "a cell is one workload of one candidate in one repetition"
 """Said once, where cells are first spoken of."""
 
 
-def unusable(cells: tuple[Cell, ...], level: Level) -> str:
+def unusable(cells: tuple[Cell, ...], asked: frozenset[Condition]) -> str:
     """How many cells can't be used and why; empty when all can.
 
     Args:
         cells: Every cell.
-        level: The declared level, which says what conditions are asked for.
+        asked: The conditions that make a cell usable.
     """
-    faults = [_faults(cell, level) for cell in cells if not cell.usable]
+    faults = [_faults(cell, asked) for cell in cells if not cell.usable]
     if not faults:
         return ""
     tally = Tally(condition for found in faults for condition in found)
@@ -30,11 +29,11 @@ def unusable(cells: tuple[Cell, ...], level: Level) -> str:
     return f"{count} ({'; '.join(why)}); {CELL}" if why else f"{count}; {CELL}"
 
 
-def _faults(cell: Cell, level: Level) -> Mapping[Condition, str]:
+def _faults(cell: Cell, asked: frozenset[Condition]) -> Mapping[Condition, str]:
     return {
         result.condition: result.reason
         for result in cell.conditions
-        if result.condition in ASKED[level] and result.holds is not True
+        if result.condition in asked and result.holds is not True
     }
 
 

@@ -1,5 +1,7 @@
 """A small frozen plan for tests: two arms, two repetitions, a returning and a cold workload."""
 
+from types import MappingProxyType
+
 from fairtrial.schema.plan import (
     ArmDifference,
     Conversations,
@@ -36,6 +38,8 @@ ROW_PERCENT = "host_row_percent"
 """The option that differs between the arms."""
 RETURNING = "returning"
 COLD = "cold"
+IDENTITIES = MappingProxyType({"executable": "a" * 64, "source": "b" * 64})
+"""What both servers are started from."""
 
 
 def small_plan() -> FrozenPlan:
@@ -85,7 +89,10 @@ def gates() -> tuple[FrozenGate, ...]:
 
 def _arm(name: str, role: ArmRole, rows: int) -> FrozenArm:
     recipe = FrozenRecipe(
-        kind=RecipeKind.REFERENCE, profile=RecipeKind.REFERENCE.value, options={ROW_PERCENT: rows}
+        kind=RecipeKind.REFERENCE,
+        profile=RecipeKind.REFERENCE.value,
+        options={ROW_PERCENT: rows},
+        identities=dict(IDENTITIES),
     )
     return FrozenArm(name=name, role=role, recipe=recipe)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from fairtrial.judge.basis import Basis
+from fairtrial.judge.conditions import ASKED
 from fairtrial.judge.decision import decide
 from fairtrial.judge.judge import judge
 from fairtrial.judge.unusable import unusable
@@ -25,7 +26,7 @@ def basis(judged, verdicts=(Verdict.SUPERIOR, Verdict.NON_INFERIOR), **changes):
         "gates": judged.gates,
         "cells": tuple(cell.model_copy(update={"usable": True}) for cell in judged.cells),
         "coverage": judged.coverage,
-        "level": Level.FORMAL,
+        "asked": ASKED[Level.FORMAL],
         "amendments": (),
         "closed": True,
         "same_arms": False,
@@ -132,11 +133,11 @@ def test_what_only_some_cells_lack_is_counted(judged):
 
     first = without(usable[0], Condition.WORK_EQUAL, Condition.PARSER_CLEAN)
     second = without(usable[1], Condition.WORK_EQUAL)
-    assert unusable((first, second, *usable[2:]), Level.QUICK).startswith(
+    assert unusable((first, second, *usable[2:]), ASKED[Level.QUICK]).startswith(
         "2 of 4 cells are not usable (in all: work_equal: work of 4 of 4 cases matches; "
         "in some: parser_clean in 1); a cell is "
     )
-    assert unusable(tuple(usable), Level.QUICK) == ""
+    assert unusable(tuple(usable), ASKED[Level.QUICK]) == ""
 
 
 def test_resuming_is_only_said_where_it_can_help(judged):
