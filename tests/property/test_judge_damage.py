@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fairtrial.judge.judge import judge
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.errors import EvidenceError
+from fairtrial.schema.facts import LaunchEnded
 from fairtrial.schema.vocab import Counter, GateOutcome, Metric, Phase, Proof, Recommendation
 from fairtrial.testing.evidence import Script, default_counts, default_reply, fabricate, with_facts
 from fairtrial.testing.small_plan import small_plan
@@ -45,6 +46,7 @@ FLAWED = fabricate(
 )
 BEFORE = judge(FLAWED)
 ARTIFACTS = sorted(FLAWED.files)
+ENDINGS = sorted(line.fact.launch for line in SOUND.lines if isinstance(line.fact, LaunchEnded))
 PAGES = [
     name for name in ARTIFACTS if name.endswith(("ready", "after_warmup", "after_prime", "after_measured"))
 ]
@@ -186,3 +188,31 @@ def test_swapping_the_arms_flips_the_signs(seed):
         assert deltas[0] * deltas[1] < 0 or deltas == (0, 0)
         # 100 (A-B)/A and 100 (B-A)/B: their ratios multiply to 1
         assert math.isclose((1 - deltas[0] / 100) * (1 - deltas[1] / 100), 1, rel_tol=1e-9)
+
+
+@RUNS
+@given(st.lists(st.sampled_from(ARTIFACTS), min_size=1, max_size=30, unique=True))
+def test_a_cut_never_raises_and_never_improves(names):
+    for evidence in (FLAWED, SOUND):
+        judged = judge(replace(evidence, cut=tuple(names)))
+        expect_sane(judged, evidence)
+        assert judged.decision.recommendation is Recommendation.INCOMPLETE
+        assert not any(cell.usable for cell in judged.cells)
+        assert len([issue for issue in judged.issues if issue.kind == "journal-cut"]) == min(len(names), 21)
+    expect_no_better(judge(replace(FLAWED, cut=tuple(names))))
+
+
+@RUNS
+@given(st.sampled_from(ENDINGS), st.sampled_from([p for p in Proof if p is not Proof.TRUE]), st.booleans())
+def test_an_end_that_isnt_proven_never_passes_restoration(launch, proof, tree):
+    update = {"tree_gone" if tree else "port_free": proof}
+    facts = [
+        line.fact.model_copy(update=update)
+        if isinstance(line.fact, LaunchEnded) and line.fact.launch == launch
+        else line.fact
+        for line in SOUND.lines
+    ]
+    judged = judge(with_facts(SOUND, facts))
+    expect_sane(judged, SOUND)
+    assert outcomes(judged)["restoration"] is not GateOutcome.PASSED
+    assert outcomes(judged)["completeness"] is GateOutcome.PASSED

@@ -34,8 +34,8 @@ class Reply:
     """Anything but 200 is an HTTP error without tokens."""
     model: str | None = MODEL
     """The model that it says it comes from; None: it doesn't say."""
-    usage: Mapping[str, int] = field(default_factory=dict)
-    """Token counts that it states instead of the true ones."""
+    usage: Mapping[str, int | None] = field(default_factory=dict)
+    """Token counts that it states instead of the true ones; None: it doesn't say."""
     extra: str = ""
     """Makes the request body another one: other work."""
 
