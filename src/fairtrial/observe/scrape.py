@@ -1,6 +1,7 @@
 """The raw metrics page of a server. It is kept as it is and parsed where it is judged."""
 
 from fairtrial.net.http_get import Page, get
+from fairtrial.net.secrets import strike_bytes
 from fairtrial.profiles.profile import Profile
 
 
@@ -16,9 +17,10 @@ def scrape(
         token: Bearer token of the server, if it wants one.
 
     Returns:
-        The page's bytes; None when the engine has no such page or didn't answer with status 200.
+        The page's bytes, without the token if the server repeats it; None when the engine has no
+        such page or didn't answer with status 200.
     """
     if profile.metrics_path is None:
         return None
     page = get(base_url.rstrip("/") + profile.metrics_path, timeout_s=timeout_s, token=token)
-    return page.body if isinstance(page, Page) and page.status == 200 else None
+    return strike_bytes(page.body, token) if isinstance(page, Page) and page.status == 200 else None

@@ -67,3 +67,11 @@ def test_host_facts_name_neither_machine_nor_user_nor_path():
     assert socket.gethostname() not in text
     assert str(Path.home()) not in text
     assert f'"{getpass.getuser()}"' not in text
+
+
+def test_a_metrics_page_that_repeats_the_token_is_kept_without_it():
+    token = "prometheus"  # a word of the page
+    with metered(token=token) as url:
+        page = scrape(url, METERED, token=token)
+    assert page == PAGE.replace(token.encode(), b"*" * len(token))
+    assert token.encode() not in page
