@@ -8,6 +8,7 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError
 
 from fairtrial import __version__
+from fairtrial.cli.output import say
 from fairtrial.schema.errors import FairtrialError, PlanError
 from fairtrial.schema.vocab import ExitCode
 
@@ -120,4 +121,4 @@ def _internal(error: Exception) -> int:
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(f"fairtrial: {line}\n")
+    say(f"fairtrial: {line}")

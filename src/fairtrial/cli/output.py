@@ -6,15 +6,37 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
+from fairtrial.report.visible import visible
+from fairtrial.schema.errors import UsageError
+
 
 def say(text: str) -> None:
-    """A line for people, on standard error."""
-    sys.stderr.write(f"{text}\n")
+    """Words for people, on standard error; what could steer a terminal is shown, not sent."""
+    if sys.stderr is not None:
+        sys.stderr.write("".join(f"{harmless(line)}\n" for line in text.split("\n")))
+
+
+def harmless(line: str) -> str:
+    """A line whose indentation stays, without anything that steers a terminal."""
+    return " " * (len(line) - len(line.lstrip(" "))) + visible(line)
 
 
 def put(text: str) -> None:
-    """Data, on standard output."""
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    """Data, on standard output.
+
+    Raises:
+        UsageError: Standard output is closed or can't be written (a full disk, say).
+        BrokenPipeError: Whoever read it has left.
+    """
+    if sys.stdout is None:
+        raise UsageError("standard output is closed")
+    try:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"standard output can't be written: {error.strerror}") from error
 
 
 def put_json(value: Mapping[str, object]) -> None:

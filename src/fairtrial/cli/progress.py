@@ -7,6 +7,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from fairtrial.cli.output import harmless
 from fairtrial.evidence.progress import Progress as Facts
 from fairtrial.plan.estimate import estimate
 from fairtrial.schema.cases import cases_of
@@ -174,6 +175,7 @@ class Show:
             )
 
     def _line(self, text: str) -> None:
+        text = "\n".join(harmless(line) for line in text.split("\n"))
         if self._live:
             self._console.print(text, markup=False)
         else:

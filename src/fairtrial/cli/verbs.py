@@ -1,5 +1,6 @@
 """The everyday verbs."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,6 +13,7 @@ from fairtrial.cli.ending import halt_line, judgment_code
 from fairtrial.cli.output import console, put, put_json, say
 from fairtrial.cli.planning import announce, sound_plan
 from fairtrial.cli.progress import Show
+from fairtrial.evidence.files import write_atomic
 from fairtrial.evidence.journal import read_journal
 from fairtrial.evidence.progress import fold
 from fairtrial.plan.freeze import freeze
@@ -19,14 +21,14 @@ from fairtrial.report.html import render_html
 from fairtrial.report.json_form import render_json
 from fairtrial.report.markdown import render_markdown
 from fairtrial.report.terminal import render_terminal
-from fairtrial.schema.errors import UsageError
+from fairtrial.schema.errors import EvidenceError, UsageError
 from fairtrial.schema.facts import Fact
 from fairtrial.schema.vocab import ExitCode
 from fairtrial.trial.actions import HaltReason
 from fairtrial.trial.directory import expect_new, open_trial
 from fairtrial.trial.notes import check_note, leave_in_inbox, record_note
 from fairtrial.trial.outcome import judge_trial, write_outcome
-from fairtrial.trial.presence import as_at_start
+from fairtrial.trial.presence import as_at_start, start_of
 from fairtrial.trial.standing import standing
 from fairtrial.trial.stopping import StopFlag
 from fairtrial.trial.verbs import SessionEnd, open_context, run_new, run_session
@@ -111,7 +113,7 @@ def note(trial: Trial, text: Annotated[str, Parameter(help="What to put into the
 def status(trial: Trial, /, *, json: Json = False) -> int:
     """Show what a trial has done, what is left, and whether the baseline is restored."""
     directory, progress = open_trial(trial), fold(_facts(trial))
-    found = standing(directory, progress, as_now=as_at_start(directory, progress))
+    found = standing(directory, progress, as_now=as_at_start(directory, start_of(directory, progress)))
     if json:
         put_json(found.as_json())
     else:
@@ -178,15 +180,17 @@ def _finish(end: SessionEnd, *, json: bool, with_code: bool) -> int:
     """Judge what there is, write the reports, show the decision."""
     outcome = judge_trial(end.directory)
     page = write_outcome(end.directory, outcome)
-    if json:
-        put(outcome.judgment.model_dump_json(by_alias=True, indent=1))
-    else:
-        render_terminal(outcome.report, console(), brief=True)
-    if end.reason is not HaltReason.FINISHED:
-        say(f"fairtrial: {halt_line(end)}")
-    put_line = say if json else put
-    put_line(f"report: {page}")
-    return exit_code_of(end, outcome.judgment, with_code=with_code)
+    code = exit_code_of(end, outcome.judgment, with_code=with_code)
+    with suppress(BrokenPipeError, SystemExit):  # whoever reads may have left; the code still tells
+        if json:
+            put(outcome.judgment.model_dump_json(by_alias=True, indent=1))
+        else:
+            render_terminal(outcome.report, console(), brief=True)
+        if end.reason is not HaltReason.FINISHED:
+            say(f"fairtrial: {halt_line(end)}")
+        put_line = say if json else put
+        put_line(f"report: {page}")
+    return code
 
 
 def _facts(trial: Path) -> list[Fact]:
@@ -203,7 +207,9 @@ def _default_directory(stem: str) -> Path:
 
 
 def _write(path: Path, text: str) -> None:
+    if path.exists() and not path.is_file():
+        raise UsageError("not a regular file", where=str(path), hint="name another with --output")
     try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"can't write: {error.strerror}", where=str(path)) from error
+        write_atomic(path, text.encode())
+    except EvidenceError as error:
+        raise UsageError(error.message, where=str(path), hint=error.hint) from error

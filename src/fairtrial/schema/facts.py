@@ -73,6 +73,8 @@ class StartState(Record):
     state: ServiceState
     launch: Identifier | None = None
     """Launch id of the running baseline."""
+    port: Count = 0
+    """Port on which it is in service; it is restored on the same one."""
 
 
 class WindowOpened(Record):
@@ -106,6 +108,8 @@ class LaunchStarting(Record):
     """The workloads it will serve; empty for a launch into service."""
     port: Count
     """0 for an attached endpoint."""
+    identities: dict[Identifier, Digest] = Field(default_factory=dict)
+    """sha256 of what the recipe names, taken again right before the start."""
 
 
 class LaunchStarted(Record):

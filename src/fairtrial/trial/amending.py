@@ -10,8 +10,8 @@ from fairtrial.evidence.progress import Progress
 from fairtrial.evidence.store import Store
 from fairtrial.plan.amend import amend
 from fairtrial.schema.base import Record, Text
-from fairtrial.schema.errors import UsageError
-from fairtrial.schema.facts import Amended, Fact
+from fairtrial.schema.errors import EvidenceError, UsageError
+from fairtrial.schema.facts import Amended, Fact, Sealed
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import ArtifactRole
 from fairtrial.trial.context import Context
@@ -30,13 +30,23 @@ def effective_plan(frozen: FrozenPlan, facts: Iterable[Fact], store: Store) -> F
     """The plan in force: the frozen one, or as the last amendment left it.
 
     Raises:
-        EvidenceError: The amendment's artifact is missing or damaged.
+        EvidenceError: The amendment's artifact is missing, damaged or not what the journal commits to.
     """
+    facts = tuple(facts)
     amended = [fact for fact in facts if isinstance(fact, Amended)]
     if not amended:
         return frozen
-    artifact = amended[-1].artifact
-    return read(Amendment, store.read(artifact), where=artifact).plan
+    last = amended[-1]
+    sealed = [fact for fact in facts if isinstance(fact, Sealed) and fact.artifact == last.artifact]
+    try:
+        # through the journal's commitment: the private index alone could be rewritten
+        data = store.files(sealed)[last.artifact]
+    except KeyError as error:
+        raise EvidenceError("the amendment in force is missing", where=last.artifact) from error
+    plan = read(Amendment, data, where=last.artifact).plan
+    if sha256_hex(canonical(plan)) != last.plan_sha256:
+        raise EvidenceError("the amended plan is not the one the journal names", where=last.artifact)
+    return plan
 
 
 def record_amendment(

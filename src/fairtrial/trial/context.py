@@ -9,13 +9,15 @@ from fairtrial.evidence.progress import LaunchState, Progress, apply, fold
 from fairtrial.evidence.store import Store
 from fairtrial.profiles.profile import Profile
 from fairtrial.profiles.registry import profile
+from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.facts import Fact
 from fairtrial.schema.plan import FrozenPlan, FrozenWorkload
 from fairtrial.schema.servers import Recipe
 from fairtrial.schema.vocab import ArtifactRole
+from fairtrial.serve.proc import ProcessId
 from fairtrial.trial.directory import TrialDirectory
 from fairtrial.trial.stopping import StopFlag
-from fairtrial.trial.watch import Watcher
+from fairtrial.trial.watch import Guarded, Watcher
 
 
 @dataclass(slots=True)
@@ -35,17 +37,29 @@ class Context:
     """Model that a live launch serves, by launch id."""
     addresses: dict[str, str] = field(default_factory=dict)
     """Base address of a live launch, by launch id."""
+    families: dict[str, frozenset[ProcessId]] = field(default_factory=dict)
+    """Processes of a live launch as seen when it was proven ready, by launch id."""
+    bad_notes: set[str] = field(default_factory=set)
+    """Names of notes that were said to be unreadable."""
     trouble: str = ""
     """The last failure in words, for the error line."""
 
     def __post_init__(self) -> None:
         self.progress = fold(self.journal.facts)
+        self.watcher = Guarded(self.watcher)
 
     @property
     def run(self) -> str:
-        """Random id of the trial."""
-        opened = self.progress.opened
-        return opened.run if opened is not None else ""
+        """Random id of the trial.
+
+        Raises:
+            EvidenceError: The journal doesn't say.
+        """
+        if self.progress.opened is None:
+            raise EvidenceError(
+                "the journal does not begin with its first fact", where=str(self.directory.path)
+            )
+        return self.progress.opened.run
 
     def record(self, fact: Fact) -> None:
         """Append a fact and learn it."""
@@ -72,13 +86,17 @@ class Context:
     def seal(self, data: bytes, name: str, role: ArtifactRole, launch: str | None) -> str:
         """Seal bytes under a name that no earlier attempt used; returns the artifact id."""
         artifact = self.free_name(name)
-        self.record(self.store.seal_bytes(data, artifact=artifact, role=role, launch=launch))
+        head = self.journal.durable_head
+        self.record(
+            self.store.seal_bytes(data, artifact=artifact, role=role, launch=launch, head=head),
+        )
         return artifact
 
     def seal_file(self, path: Path, name: str, role: ArtifactRole, launch: str | None) -> str:
         """Seal a file and remove it from the work directory; returns the artifact id."""
         artifact = self.free_name(name)
-        self.record(self.store.seal_file(path, artifact=artifact, role=role, launch=launch))
+        head = self.journal.durable_head
+        self.record(self.store.seal_file(path, artifact=artifact, role=role, launch=launch, head=head))
         path.unlink(missing_ok=True)
         return artifact
 

@@ -97,12 +97,18 @@ def _failed_here(progress: Progress) -> bool:
         launch.session == progress.session
         and launch.starting.purpose is LaunchPurpose.MEASURE
         and not launch.live
-        and not complete(launch)
+        and (not complete(launch) or _survived(launch))
         for launch in progress.launches.values()
     )
     return launch_failed or any(
         window.session == progress.session and _take_down_failed(window) for window in progress.windows
     )
+
+
+def _survived(launch: LaunchState) -> bool:
+    """Whether something of an ended launch is known to be left: nothing may be measured beside it."""
+    ended = launch.ended
+    return ended is not None and Proof.FALSE in (ended.tree_gone, ended.port_free)
 
 
 def _take_down_failed(window: WindowState) -> bool:

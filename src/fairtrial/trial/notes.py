@@ -1,10 +1,11 @@
 """Notes into the ledger, also while the trial runs: then through an inbox the session empties."""
 
 import secrets
+import time
 from pathlib import Path
 
 from fairtrial.evidence.files import make_private_dir, read_bounded, write_atomic
-from fairtrial.schema.errors import UsageError
+from fairtrial.schema.errors import EvidenceError, UsageError
 from fairtrial.schema.facts import Noted
 from fairtrial.schema.vocab import ArtifactRole
 from fairtrial.trial.context import Context
@@ -35,17 +36,25 @@ def record_note(context: Context, data: bytes) -> None:
 def leave_in_inbox(trial: Path, data: bytes) -> None:
     """Leave a note for the session that is running now."""
     make_private_dir(_inbox(trial))
-    write_atomic(_inbox(trial) / f"{secrets.token_hex(8)}.note", data, 0o600)
+    write_atomic(_inbox(trial) / f"{time.time_ns():020d}-{secrets.token_hex(4)}.note", data, 0o600)
 
 
 def empty_inbox(context: Context) -> None:
-    """Record every note that was left, oldest first, and remove it."""
+    """Record every note that was left and remove it; one that can't be read is left and said once."""
     inbox = _inbox(context.directory.path)
     if not inbox.is_dir():
         return
-    for path in sorted(inbox.glob("*.note"), key=lambda note: note.stat().st_mtime_ns):
-        record_note(context, read_bounded(path, NOTE_LIMIT))
-        path.unlink()
+    for path in sorted(inbox.glob("*.note")):
+        try:
+            data = read_bounded(path, NOTE_LIMIT)
+        except EvidenceError as error:
+            # Whatever lies there, a note must never end a session.
+            if path.name not in context.bad_notes:
+                context.bad_notes.add(path.name)
+                context.watcher.say(f"a note can't be read and is left where it is: {error.line()}")
+            continue
+        record_note(context, data)
+        path.unlink(missing_ok=True)
 
 
 def _inbox(trial: Path) -> Path:

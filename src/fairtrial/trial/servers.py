@@ -3,6 +3,8 @@
 import time
 
 from fairtrial.evidence.documents import canonical, sha256_hex
+from fairtrial.evidence.progress import LaunchState
+from fairtrial.plan.identities import recipe_identities
 from fairtrial.schema.facts import (
     LaunchEnded,
     LaunchFailed,
@@ -15,8 +17,8 @@ from fairtrial.schema.plan import FrozenWorkload
 from fairtrial.schema.vocab import ArtifactRole, EndedBy, LaunchFailure, LaunchPurpose, Proof, RecipeKind
 from fairtrial.serve.attach import attach
 from fairtrial.serve.orphans import reap as reap_tagged
-from fairtrial.serve.ports import free_port
-from fairtrial.serve.proc import Tag
+from fairtrial.serve.ports import free_port, listening
+from fairtrial.serve.proc import ProcessId, Tag, alive
 from fairtrial.serve.process import StartError, start
 from fairtrial.serve.readiness import Readiness
 from fairtrial.serve.ready import wait_ready
@@ -33,6 +35,7 @@ def start_launch(context: Context, action: StartLaunch) -> None:
     attached = recipe.frozen.kind is RecipeKind.ATTACH
     _cool_down(context)
     port = 0 if attached else recipe.port or free_port()
+    identities = recipe_identities(recipe)
     context.record(
         LaunchStarting(
             launch=action.launch,
@@ -41,8 +44,13 @@ def start_launch(context: Context, action: StartLaunch) -> None:
             arm=arm,
             workloads=action.plan.workloads,
             port=port,
+            identities=identities,
         ),
     )
+    if changed := [key for key, digest in identities.items() if recipe.frozen.identities.get(key) != digest]:
+        context.trouble = f"{action.launch}: {', '.join(changed)} changed since the plan was frozen"
+        context.record(LaunchFailed(launch=action.launch, reason=LaunchFailure.CHANGED))
+        return
     workload = context.plan.workload(action.plan.workloads[0])
     if attached:
         context.record(LaunchStarted(launch=action.launch, pid=0, started_ticks=0))
@@ -94,6 +102,7 @@ def _start(context: Context, action: StartLaunch, port: int, workload: FrozenWor
 
 def record_readiness(context: Context, launch: str, readiness: Readiness) -> None:
     """Record a launch as ready, with its identity sealed, or as failed."""
+    context.families[launch] = readiness.family
     if not readiness.ready or readiness.identity is None:
         context.trouble = f"{launch}: {readiness.message}"
         context.record(LaunchFailed(launch=launch, reason=readiness.failure or LaunchFailure.PROBE_FAILED))
@@ -142,8 +151,19 @@ def stop_launch(context: Context, launch: str) -> None:
             grace_ms=timing.stop_grace_ms,
             hurry=context.stop.at_once,
             tag=Tag(context.run, launch),
+            others=context.families.get(launch, frozenset()),
         )
     record_ending(context, launch, ending)
+
+
+def _roots(state: LaunchState) -> frozenset[ProcessId]:
+    """The process that the journal names: found even if it cleared its environment.
+
+    After a reboot its start time matches nothing, so that no stranger is signalled.
+    """
+    if state.started is None or state.started.pid == 0:
+        return frozenset()
+    return frozenset({(state.started.pid, state.started.started_ticks)})
 
 
 def reap(context: Context, launch: str) -> None:
@@ -154,9 +174,34 @@ def reap(context: Context, launch: str) -> None:
         stop_launch(context, launch)
         return
     ending = reap_tagged(
-        launch, context.run, port=state.starting.port, grace_ms=recipe.frozen.timing.stop_grace_ms
+        launch,
+        context.run,
+        port=state.starting.port,
+        grace_ms=recipe.frozen.timing.stop_grace_ms,
+        roots=_roots(state),
     )
     record_ending(context, launch, ending)
+
+
+def end_leftovers(context: Context) -> str:
+    """End what is left of measured launches whose end was not proven.
+
+    Returns:
+        What is still there, in words; empty when nothing is.
+    """
+    for launch in context.progress.launches.values():
+        ended, started = launch.ended, launch.started
+        if ended is None or started is None or started.pid == 0:
+            continue
+        if ended.tree_gone is Proof.TRUE and ended.port_free is Proof.TRUE:
+            continue
+        roots = frozenset({(started.pid, started.started_ticks)})
+        port = launch.starting.port
+        reap_tagged(launch.id, context.run, port=port, grace_ms=0, roots=roots)
+        if alive(started.pid, started.started_ticks) or listening(port):
+            where = f"port {port} is listened on, or pid {started.pid} lives"
+            return f"something of {launch.id} is still there: {where}"
+    return ""
 
 
 def record_ending(context: Context, launch: str, ending: Ending) -> None:
@@ -166,6 +211,7 @@ def record_ending(context: Context, launch: str, ending: Ending) -> None:
     if log.is_file():
         artifact = context.seal_file(log, f"{launch}-log", ArtifactRole.SERVER_LOG, launch)
     context.models.pop(launch, None)
+    context.families.pop(launch, None)
     context.addresses.pop(launch, None)
     context.record(
         LaunchEnded(

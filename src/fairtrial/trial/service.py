@@ -26,20 +26,27 @@ from fairtrial.serve.registry import find_baseline
 from fairtrial.serve.service import Placement, check, put_in_service, take_out
 from fairtrial.trial.actions import Restore, TakeDown
 from fairtrial.trial.context import Context
+from fairtrial.trial.presence import Start, remember
 from fairtrial.trial.probing import BASELINE, service_prober
-from fairtrial.trial.servers import record_ending, record_readiness
+from fairtrial.trial.servers import end_leftovers, record_ending, record_readiness
 
 
 def observe_start(context: Context) -> None:
     """Record what of the baseline is in service before anything is touched."""
     if context.recipe(BASELINE).frozen.kind is RecipeKind.ATTACH:
-        context.record(StartState(state=ServiceState.ATTACHED))
+        _started_with(context, StartState(state=ServiceState.ATTACHED))
         return
     entry = find_baseline(context.recipe(BASELINE))
     if entry is None:
-        context.record(StartState(state=ServiceState.NOTHING))
-    else:
-        context.record(StartState(state=ServiceState.RUNNING, launch=entry.launch))
+        _started_with(context, StartState(state=ServiceState.NOTHING))
+        return
+    _started_with(context, StartState(state=ServiceState.RUNNING, launch=entry.launch, port=entry.port))
+
+
+def _started_with(context: Context, fact: StartState) -> None:
+    """Record the start state, and keep it where it is found without the journal."""
+    remember(context.directory, Start(run=context.run, state=fact.state, port=fact.port))
+    context.record(fact)
 
 
 def take_down(context: Context, action: TakeDown) -> None:
@@ -73,7 +80,11 @@ def restore(context: Context, action: Restore) -> None:
     context.record(BaselineRestoring(window=action.window, attempt=action.attempt))
     start = context.progress.start_state
     state = start.state if start is not None else ServiceState.NOTHING
-    launch, proof = None, Proof.MISSING
+    launch, proof = None, Proof.FALSE
+    if left := end_leftovers(context):
+        context.trouble = left
+        context.record(BaselineRestored(window=action.window, state=state, proof=proof))
+        return
     match state:
         case ServiceState.NOTHING:
             proof = _prove_nothing(context)
@@ -88,9 +99,8 @@ def _prove_nothing(context: Context) -> Proof:
     """Nothing was in service: nothing that we started may be left."""
     left = find_tagged(context.run)
     if left:
-        context.trouble = (
-            f"processes of this trial are still there: {', '.join(str(tag.pid) for tag in left)}"
-        )
+        pids = ", ".join(str(tag.pid) for tag in left)
+        context.trouble = f"processes of this trial are still there: {pids}"
     return Proof.FALSE if left else Proof.TRUE
 
 
@@ -114,6 +124,10 @@ def _bring_back(context: Context, action: Restore) -> tuple[Proof, str | None]:
 
 
 def _checked(context: Context, entry: ServiceEntry) -> tuple[Proof, str | None]:
+    start = context.progress.start_state
+    if start is not None and start.port not in (0, entry.port):
+        context.trouble = f"the baseline is in service on port {entry.port}, and was on {start.port}"
+        return Proof.FALSE, entry.launch
     proof = check(entry, context.profile(BASELINE), service_prober(context.directory.private, context.plan))
     if proof is not Proof.TRUE:
         context.trouble = f"the baseline in service (pid {entry.pid}) doesn't answer as it should"
@@ -125,7 +139,8 @@ def _put_back(context: Context, action: Restore) -> tuple[Proof, str | None]:
     recipe = context.recipe(BASELINE)
     number = sum(1 for x in context.progress.launches.values() if x.starting.purpose is LaunchPurpose.SERVICE)
     launch = f"service-{context.run}.{number + 1}"
-    port = recipe.port or free_port()
+    start = context.progress.start_state
+    port = (start.port if start is not None else 0) or recipe.port or free_port()
     context.record(
         LaunchStarting(
             launch=launch,

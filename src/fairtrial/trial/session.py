@@ -7,7 +7,7 @@ from typing import Any
 from fairtrial.drive.driver import Driver
 from fairtrial.schema.errors import DriverError, EvidenceError, FairtrialError
 from fairtrial.schema.facts import Closed, SessionFaulted, StopRequested, WindowClosed, WindowOpened
-from fairtrial.schema.vocab import Fault
+from fairtrial.schema.vocab import ExitCode, Fault
 from fairtrial.trial import actions as a
 from fairtrial.trial.context import Context
 from fairtrial.trial.decide import decide
@@ -16,6 +16,15 @@ from fairtrial.trial.servers import reap, start_launch, stop_launch
 from fairtrial.trial.service import observe_start, restore, take_down
 from fairtrial.trial.traffic import drive, read_counters
 
+MOST_FAULTS = 5
+"""Faults of fairtrial itself after which a session gives up deciding and restores without a journal."""
+
+
+class UnmanageableError(FairtrialError):
+    """The session's steps keep failing."""
+
+    exit_code = ExitCode.INCOMPLETE
+
 
 class Session:
     """Carries out what ``decide`` says. All knowledge is in the journal; this object holds only hands."""
@@ -23,6 +32,7 @@ class Session:
     def __init__(self, context: Context, driver: Driver) -> None:
         self._context = context
         self._driver = driver
+        self._faults = 0
         self._doers: dict[type[a.Action], Callable[[Any], None]] = {
             a.ObserveStart: lambda _: observe_start(context),
             a.OpenWindow: self._open_window,
@@ -53,6 +63,8 @@ class Session:
             if isinstance(action, a.Halt):
                 return action.reason
             self._carry_out(action)
+            if self._faults > MOST_FAULTS:
+                raise UnmanageableError(context.trouble)
             context.watcher.done(action, context.progress)
 
     def _note_stop(self) -> None:
@@ -73,15 +85,17 @@ class Session:
         except EvidenceError:
             raise
         except DriverError as error:
-            context.trouble = error.line()
-            context.record(SessionFaulted(fault=Fault.DRIVER))
+            self._faulted(Fault.DRIVER, error.line())
         except FairtrialError as error:
-            context.trouble = error.line()
-            context.record(SessionFaulted(fault=Fault.SERVER_CONTROL))
+            self._faulted(Fault.SERVER_CONTROL, error.line())
         except Exception as error:  # noqa: BLE001 - whatever broke, the baseline must come back
-            context.trouble = f"internal error: {type(error).__name__}: {error}"
             context.watcher.say(traceback.format_exc())
-            context.record(SessionFaulted(fault=Fault.INTERNAL))
+            self._faulted(Fault.INTERNAL, f"internal error: {type(error).__name__}: {error}")
+
+    def _faulted(self, fault: Fault, words: str) -> None:
+        self._faults += 1
+        self._context.trouble = words
+        self._context.record(SessionFaulted(fault=fault))
 
     def _open_window(self, action: a.OpenWindow) -> None:
         self._context.record(

@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from fairtrial.schema.vocab import StopRequest
@@ -26,7 +26,8 @@ class StopFlag:
         before = self.asked
         self.asked = StopRequest.NOW if at_once or before is not None else StopRequest.SAFE_POINT
         if self.asked is not before:
-            self._heard(self.asked)
+            with suppress(Exception, SystemExit):  # a terminal that went away must not stop the stopping
+                self._heard(self.asked)
 
     @property
     def at_once(self) -> bool:

@@ -20,10 +20,10 @@ from fairtrial.trial.actions import HaltReason
 from fairtrial.trial.amending import effective_plan
 from fairtrial.trial.context import Context
 from fairtrial.trial.directory import TrialDirectory, create, open_trial
-from fairtrial.trial.presence import make_as_at_start
+from fairtrial.trial.presence import Start, make_as_at_start, remember, start_of
 from fairtrial.trial.session import Session
 from fairtrial.trial.stopping import StopFlag
-from fairtrial.trial.watch import Watcher
+from fairtrial.trial.watch import Guarded, Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,12 @@ def freeze_into(frozen: Frozen, path: Path) -> TrialDirectory:
     """
     directory = create(path, frozen)
     clock = Clock.open(directory.path / "private")
+    run = f"t{secrets.token_hex(6)}"
+    remember(directory, Start(run=run, state=None, port=0))
     with Journal.create(directory.journal, directory.plan_sha256, clock) as journal:
         journal.append(
             Opened(
-                run=f"t{secrets.token_hex(6)}",
+                run=run,
                 plan_sha256=directory.plan_sha256,
                 origin_mono_ns=clock.origin_mono_ns,
                 origin_wall_ns=clock.origin_wall_ns,
@@ -89,34 +91,41 @@ def run_session(path: Path, watcher: Watcher, stop: StopFlag, *, only_restore: b
     if only_restore:
         stop.ask(at_once=True)
     with hold(directory.plan.id):
-        so_far = fold(line.fact for line in read_journal(directory.journal, directory.plan_sha256).lines)
-        if so_far.closed is not None:
-            # A closed journal takes no more facts: there is nothing left to run.
-            end = SessionEnd(directory.path, HaltReason.FINISHED, "", so_far)
-        else:
-            end = _run(directory, watcher, stop)
+        end = _closed(directory) or _run(directory, watcher, stop)
         if only_restore and end.reason is not HaltReason.NOT_RESTORED:
-            _look_again(directory, end.progress, watcher)
+            # What the journal proves may be long past: look whether it still holds.
+            started = make_as_at_start(directory, start_of(directory, end.progress))
+            if started:
+                watcher.say("the baseline was not in service any more: it was started again")
         return end
 
 
-def _look_again(directory: TrialDirectory, progress: Progress, watcher: Watcher) -> None:
-    """What the journal proves may be long past: make sure that it still holds."""
-    if make_as_at_start(directory, progress):
-        watcher.say("the baseline was not in service any more: it was started again")
+def _closed(directory: TrialDirectory) -> SessionEnd | None:
+    """The end of a finished trial: a closed journal takes no more facts, there is nothing left to run."""
+    try:
+        so_far = fold(line.fact for line in read_journal(directory.journal, directory.plan_sha256).lines)
+    except EvidenceError:
+        return None  # the session says what is wrong, after restoring
+    if so_far.closed is None:
+        return None
+    return SessionEnd(directory.path, HaltReason.FINISHED, "", so_far)
 
 
 def _run(directory: TrialDirectory, watcher: Watcher, stop: StopFlag) -> SessionEnd:
-    with stop.signals(), open_context(directory, watcher, stop) as context:
+    """One session. However it ends, the start state is brought back or the error says that it isn't."""
+    watcher = Guarded(watcher)
+    progress: Progress | None = None
+    with stop.signals():
         try:
-            with Driver() as driver:
+            with open_context(directory, watcher, stop) as context, Driver() as driver:
+                progress = context.progress
                 reason = Session(context, driver).run()
-        except EvidenceError as error:
-            watcher.say(f"the evidence can't be written: {error.line()}")
+                return SessionEnd(directory.path, reason, context.trouble, progress)
+        except BaseException as error:
+            watcher.say(f"the session can't go on: {error}")
             watcher.say("ending the measured servers and bringing the start state back")
-            make_as_at_start(directory, context.progress)
+            make_as_at_start(directory, start_of(directory, progress))
             raise
-        return SessionEnd(directory.path, reason, context.trouble, context.progress)
 
 
 @contextmanager
