@@ -99,6 +99,8 @@ class World:
     dice: random.Random
     journal: list = field(default_factory=list)
     measured: set = field(default_factory=set)
+    hands: set = field(default_factory=set)
+    """Launches that the present session started: all that it holds hands of."""
     service: str | None = None
     crashes_left: int = 4
     troubles_left: int = 2
@@ -158,6 +160,7 @@ class World:
             )
         )
         self.measured.add(x.launch)
+        self.hands.add(x.launch)
         self.put(f.LaunchStarted(launch=x.launch, pid=1, started_ticks=1))
         if self.trouble():
             self.put(f.LaunchFailed(launch=x.launch, reason=LaunchFailure.EXITED))
@@ -177,9 +180,11 @@ class World:
         )
 
     def ReadCounters(self, x):
+        assert x.launch in self.hands, "a server of an earlier session is used"
         self.put(f.CountersRead(launch=x.launch, workload=x.workload, point=x.point, artifact=None))
 
     def Drive(self, x):
+        assert x.launch in self.hands, "a server of an earlier session is used"
         expected = len(cases_of(self.plan.workload(x.workload), x.phase))
         self.put(f.PhaseStarted(launch=x.launch, workload=x.workload, phase=x.phase, expected=expected))
         if expected == 0:
@@ -224,6 +229,7 @@ class World:
         self._end(x.launch, EndedBy.REAPED)
 
     def Restore(self, x):
+        assert x.attempt <= 2, "a person is needed after two attempts"
         self.put(f.BaselineRestoring(window=x.window, attempt=x.attempt))
         start = fold(self.journal).start_state
         if self.measured and self.trouble():  # something of an ended launch can't be ended
@@ -261,6 +267,7 @@ class World:
 
 
 def session(world, first):
+    world.hands.clear()
     if first:
         world.journal.append(f.Opened(run="r", plan_sha256=D, origin_mono_ns="0", origin_wall_ns="0"))
     else:
