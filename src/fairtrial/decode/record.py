@@ -67,14 +67,14 @@ def decode_response(
         framer.feed(response[position : position + read.size])
         position += read.size
         if body is None and framer.status is not None:
-            body = _Body(framer)
+            body = _Body(framer, should_stop)
         if body is not None:
             for start, end in framer.ranges[taken:]:
                 body.feed(response[start:end], read.at_ns)
             taken = len(framer.ranges)
     if capture.end in {CaptureEnd.COMPLETE, CaptureEnd.CLOSED}:
         framer.finish()
-    body = body or _Body(framer)
+    body = body or _Body(framer, should_stop)
     broken = capture.error is not None or capture.end is CaptureEnd.RESET or not framer.complete
     return body.close(framer, broken=broken)
 
@@ -132,7 +132,8 @@ def decode_capture(
 class _Body:
     """Decodes the body of one response as it arrives."""
 
-    def __init__(self, framer: ResponseFramer) -> None:
+    def __init__(self, framer: ResponseFramer, should_stop: ShouldStop) -> None:
+        self._should_stop = should_stop
         self._success = framer.status is not None and framer.status // 100 == 2
         self._kind = framer.headers.get("content-type", "").partition(";")[0].strip().lower()
         self._coding = BodyDecoder(framer.headers.get("content-encoding", ""))
@@ -158,6 +159,8 @@ class _Body:
                 # A stream under another content type: some proxies relabel it.
                 self._streamed = True
                 for data, at_ns in self._held:
+                    if self._should_stop():
+                        raise DecodingStoppedError
                     self._feed_stream(data, at_ns)
             else:
                 not_json = not self._decoder.body(page, self._held[-1][1] if self._held else 0)

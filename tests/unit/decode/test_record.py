@@ -468,5 +468,18 @@ def test_decoding_can_be_stopped_between_reads(capture, stream):
     assert len(asked) == 3
 
 
+def test_a_stream_under_another_name_can_be_stopped_too(capture, page):
+    body = page(b"data: %s\n\ndata: %s\n\n" % (A, STOP), kind=b"text/plain")
+    made, response = capture([(i, bytes([byte])) for i, byte in enumerate(body)])
+    asked = []
+
+    def after_the_reads():
+        asked.append(1)
+        return len(asked) == len(body) + 2
+
+    with pytest.raises(DecodingStoppedError):
+        decode_response(made, response, should_stop=after_the_reads)
+
+
 def test_a_finish_reason_is_kept_short(decode, stream):
     assert decode([(1, stream(A, delta("y" * 1000), DONE))]).finish_reason == "y" * 200
