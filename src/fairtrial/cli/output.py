@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
 from rich.console import Console
 
@@ -11,9 +12,14 @@ from fairtrial.schema.errors import UsageError
 
 
 def say(text: str) -> None:
-    """Words for people, on standard error; what could steer a terminal is shown, not sent."""
+    """Words for people, on standard error; what could steer a terminal is shown, not sent.
+
+    Nobody may be listening any more: that is no reason to stop what is being done.
+    """
     if sys.stderr is not None:
-        sys.stderr.write("".join(f"{harmless(line)}\n" for line in text.split("\n")))
+        with suppress(OSError, ValueError):
+            sys.stderr.write("".join(f"{harmless(line)}\n" for line in text.split("\n")))
+            sys.stderr.flush()
 
 
 def harmless(line: str) -> str:

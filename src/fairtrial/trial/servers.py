@@ -4,6 +4,7 @@ import time
 
 from fairtrial.evidence.documents import canonical, sha256_hex
 from fairtrial.evidence.progress import LaunchState
+from fairtrial.net.secrets import strike
 from fairtrial.plan.identities import recipe_identities
 from fairtrial.schema.facts import (
     LaunchEnded,
@@ -23,6 +24,7 @@ from fairtrial.serve.process import StartError, start
 from fairtrial.serve.readiness import Readiness
 from fairtrial.serve.ready import wait_ready
 from fairtrial.serve.stop import Ending, stop
+from fairtrial.serve.token import bearer_token
 from fairtrial.trial.actions import StartLaunch
 from fairtrial.trial.context import Context
 from fairtrial.trial.probing import prober
@@ -104,7 +106,9 @@ def record_readiness(context: Context, launch: str, readiness: Readiness) -> Non
     """Record a launch as ready, with its identity sealed, or as failed."""
     context.families[launch] = readiness.family
     if not readiness.ready or readiness.identity is None:
-        context.trouble = f"{launch}: {readiness.message}"
+        recipe = context.recipe(context.launch(launch).starting.arm)
+        # the message may hold the end of the server's own log
+        context.trouble = f"{launch}: {strike(readiness.message, bearer_token(recipe))}"
         context.record(LaunchFailed(launch=launch, reason=readiness.failure or LaunchFailure.PROBE_FAILED))
         return
     identity = canonical(readiness.identity)
