@@ -7,10 +7,9 @@ from fairtrial.plan.check import examine, in_order
 from fairtrial.plan.checked import CheckedPlan
 from fairtrial.plan.environment import environment_problems
 from fairtrial.plan.estimate import Estimate, estimate
-from fairtrial.plan.freeze import freeze
+from fairtrial.plan.freeze import Frozen, freeze
 from fairtrial.schema.errors import PlanError
-from fairtrial.schema.plan import FrozenPlan
-from fairtrial.schema.vocab import Phase
+from fairtrial.schema.vocab import Phase, RecipeKind
 from fairtrial.serve.registry import find_baseline
 from fairtrial.trial.probing import BASELINE
 
@@ -47,10 +46,11 @@ def _ports_of_service(checked: CheckedPlan) -> frozenset[int]:
     return frozenset() if entry is None else frozenset({entry.port})
 
 
-def announce(plan: FrozenPlan, *, quiet: bool) -> None:
+def announce(frozen: Frozen, *, quiet: bool) -> None:
     """Say what a run will do before anything is touched."""
     if quiet:
         return
+    plan = frozen.plan
     guess = estimate(plan)
     arms = ", ".join(f"{arm.name} = {arm.role}" for arm in plan.arms)
     say(f"{plan.id}: {plan.question}" if plan.question else plan.id)
@@ -59,7 +59,11 @@ def announce(plan: FrozenPlan, *, quiet: bool) -> None:
         f"  {len(guess.windows)} windows, {guess.launches} launches, {guess.formal_requests} formal requests "
         f"(and {guess.requests[Phase.WARMUP]} warm-ups), {duration(guess.seconds)}",
     )
-    say(f"  the baseline, if it is in service, is down for {duration(guess.baseline_down_seconds)} in all")
+    baseline = frozen.private.recipes[BASELINE]
+    if baseline.frozen.kind is RecipeKind.ATTACH or find_baseline(baseline) is None:
+        say("  nothing of the baseline is in service here: nothing is taken down")
+    else:
+        say(f"  the baseline in service is taken down, for {duration(guess.baseline_down_seconds)} in all")
 
 
 def duration(seconds: float | None) -> str:

@@ -57,7 +57,7 @@ def run(
     path = into or _default_directory(plan.stem)
     expect_new(path)
     frozen = freeze(sound_plan(plan, path))
-    announce(frozen.plan, quiet=quiet)
+    announce(frozen, quiet=quiet)
     say(f"evidence: {path}")
     with Show(quiet=quiet) as watcher:
         end = run_new(frozen, path, watcher, StopFlag(watcher.heard))

@@ -49,7 +49,10 @@ def start_launch(context: Context, action: StartLaunch) -> None:
             identities=identities,
         ),
     )
-    if changed := [key for key, digest in identities.items() if recipe.frozen.identities.get(key) != digest]:
+    frozen = recipe.frozen.identities
+    if changed := sorted(
+        key for key in identities.keys() | frozen.keys() if identities.get(key) != frozen.get(key)
+    ):
         context.trouble = f"{action.launch}: {', '.join(changed)} changed since the plan was frozen"
         context.record(LaunchFailed(launch=action.launch, reason=LaunchFailure.CHANGED))
         return
