@@ -20,6 +20,7 @@ app = App(
     help="Put a change to an LLM server on trial against the baseline. Start with: fairtrial demo",
     version=__version__,
     help_on_error=False,
+    help_format="plaintext",
 )
 plan_app = App(name="plan", help="Check, show, freeze and amend plans.", group=_MORE)
 serve_app = App(
