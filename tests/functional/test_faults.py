@@ -150,3 +150,48 @@ def test_sigterm_while_a_worker_stands_still_restores(in_service, eventually):
     assert process.returncode == 130
     assert len(program.services()) == 1
     os.kill(program.services()[0]["pid"], 0)
+
+
+BACKGROUND = """
+import os, sys
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+argv = [sys.executable, "-m", "fairtrial", "engine", "serve", "--model", "small", "--port", sys.argv[1]]
+os.execve(sys.executable, argv, {})
+"""
+
+
+def test_a_server_that_hides_in_the_background_is_said_to_be_there(program, eventually):
+    write_process_candidate(program, BACKGROUND)
+    done = program.run("run", "plan.toml", "--into", "trial", "--quiet", code=6)
+    assert "NOT restored" in done.stderr
+    assert "foreground" in done.stderr
+    port = [x for x in program.facts("trial") if x["type"] == "launch_starting"][-1]["port"]
+    assert f"port {port} is listened on" in done.stderr
+    program.run("restore", "trial", "--quiet", code=6)
+    for connection in psutil.net_connections("tcp"):
+        if connection.laddr and connection.laddr.port == port and connection.status == psutil.CONN_LISTEN:
+            os.kill(connection.pid, signal.SIGKILL)
+    program.run("restore", "trial", "--quiet")
+    judgment = program.json("judge", "trial", code=None)
+    assert not any(cell["usable"] for cell in judgment["cells"])
+
+
+def test_a_token_in_a_servers_log_is_struck_from_the_evidence(program):
+    script = "import os, sys, time; print('key', os.environ['MY_TOKEN'], flush=True); time.sleep(60)"
+    write_process_candidate(program, script)
+    text = (program.home / "plan.toml").read_text()
+    recipe = 'stop_grace = "5 s", start_timeout = "3 s", token_env = "MY_TOKEN"'
+    (program.home / "plan.toml").write_text(text.replace('stop_grace = "5 s"', recipe))
+    os.environ["MY_TOKEN"] = token = "sk-a-token-that-nobody-may-see"
+    try:
+        done = program.run("run", "plan.toml", "--into", "trial", "--quiet", code=4)
+    finally:
+        del os.environ["MY_TOKEN"]
+    assert token not in done.stderr
+    kept = [path.read_bytes() for path in (program.home / "trial").rglob("*") if path.is_file()]
+    assert any(b"key ****" in data for data in kept)
+    assert not any(token.encode() in data for data in kept)

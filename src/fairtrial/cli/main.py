@@ -115,6 +115,9 @@ def _command(argv: list[str]) -> str:
 def _internal(error: Exception) -> int:
     if os.environ.get("FAIRTRIAL_DEBUG"):
         traceback.print_exc()
+    if isinstance(error, OSError) and error.strerror:
+        _say(f"the system refused: {error.strerror} (is a disk, or standard output, full?)")
+        return ExitCode.INTERNAL
     _say(
         f"internal error: {type(error).__name__}: {error} (set FAIRTRIAL_DEBUG=1 to see where, and report it)"
     )

@@ -1,6 +1,7 @@
 """Live progress on standard error: a bar on a terminal, one line an event elsewhere."""
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Self
 
@@ -49,7 +50,8 @@ class Show:
     def __exit__(self, *_: object) -> None:
         """Stop drawing; what was shown stays."""
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(Exception, SystemExit):  # the terminal may have gone away
+                self._bar.stop()
 
     def began(self, plan: FrozenPlan, progress: Facts) -> None:
         """A session begins."""

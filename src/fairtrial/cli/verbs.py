@@ -181,7 +181,7 @@ def _finish(end: SessionEnd, *, json: bool, with_code: bool) -> int:
     outcome = judge_trial(end.directory)
     page = write_outcome(end.directory, outcome)
     code = exit_code_of(end, outcome.judgment, with_code=with_code)
-    with suppress(BrokenPipeError, SystemExit):  # whoever reads may have left; the code still tells
+    with suppress(OSError, UsageError, SystemExit):  # whoever reads may have left; the code still tells
         if json:
             put(outcome.judgment.model_dump_json(by_alias=True, indent=1))
         else:

@@ -17,7 +17,7 @@ from fairtrial.schema.facts import (
     PhaseStarted,
     WindowOpened,
 )
-from fairtrial.schema.vocab import Level, Phase, Proof
+from fairtrial.schema.vocab import EndedBy, Level, Phase, Proof
 
 
 def fresh_launch(view: CellView) -> Answer:
@@ -48,6 +48,8 @@ def _fresh(view: CellView, place: Place, launch: LaunchState, *, alone: bool) ->
         return False, "an attached server is not started by the trial"
     if launch.started is None or not launch.started.pid:
         return None, "the journal names no process"
+    if launch.ended is not None and launch.ended.ended_by is EndedBy.DIED:
+        return False, f"the process of launch {launch.id} had ended before it was stopped"
     if shared := _shared(view, launch, alone=alone):
         return False, f"launch {launch.id} {shared}"
     proof, reason = nothing_left(view.normal, launch)

@@ -1,10 +1,13 @@
 """Measured servers: started, proven ready, stopped, and found again after a crash."""
 
+import os
 import time
+from dataclasses import replace
+from pathlib import Path
 
 from fairtrial.evidence.documents import canonical, sha256_hex
 from fairtrial.evidence.progress import LaunchState
-from fairtrial.net.secrets import strike
+from fairtrial.net.secrets import is_secret, strike, strike_bytes
 from fairtrial.plan.identities import recipe_identities
 from fairtrial.schema.facts import (
     LaunchEnded,
@@ -28,6 +31,9 @@ from fairtrial.serve.token import bearer_token
 from fairtrial.trial.actions import StartLaunch
 from fairtrial.trial.context import Context
 from fairtrial.trial.probing import prober
+
+BACKGROUND_S = 5.0
+"""How long the port of a server that ended at once is watched."""
 
 
 def start_launch(context: Context, action: StartLaunch) -> None:
@@ -160,7 +166,27 @@ def stop_launch(context: Context, launch: str) -> None:
             tag=Tag(context.run, launch),
             others=context.families.get(launch, frozenset()),
         )
-    record_ending(context, launch, ending)
+    record_ending(context, launch, _watched(state, ending))
+
+
+def _watched(state: LaunchState, ending: Ending) -> Ending:
+    """Look a while longer at the port of a server that ended by itself before it was ready.
+
+    A process that goes into the background and clears its environment can't be followed: all that
+    shows it is that somebody listens on its port after all.
+    """
+    if (
+        state.failed is None
+        or state.failed.reason is not LaunchFailure.EXITED
+        or ending.exit_code not in (0, None)
+    ):
+        return ending
+    until = time.monotonic() + BACKGROUND_S
+    while time.monotonic() < until:
+        if listening(state.starting.port):
+            return replace(ending, tree_gone=Proof.UNVERIFIED, port_free=Proof.FALSE)
+        time.sleep(0.1)
+    return ending
 
 
 def _roots(state: LaunchState) -> frozenset[ProcessId]:
@@ -207,7 +233,8 @@ def end_leftovers(context: Context) -> str:
         reap_tagged(launch.id, context.run, port=port, grace_ms=0, roots=roots)
         if alive(started.pid, started.started_ticks) or listening(port):
             where = f"port {port} is listened on, or pid {started.pid} lives"
-            return f"something of {launch.id} is still there: {where}"
+            hint = "a server must stay in the foreground; if it went into the background, end it by hand"
+            return f"something of {launch.id} is still there: {where} ({hint})"
     return ""
 
 
@@ -216,6 +243,7 @@ def record_ending(context: Context, launch: str, ending: Ending) -> None:
     log = context.log_path(launch)
     artifact = None
     if log.is_file():
+        _strike_log(context, launch, log)
         artifact = context.seal_file(log, f"{launch}-log", ArtifactRole.SERVER_LOG, launch)
     context.models.pop(launch, None)
     context.families.pop(launch, None)
@@ -230,3 +258,16 @@ def record_ending(context: Context, launch: str, ending: Ending) -> None:
             log=artifact,
         ),
     )
+
+
+def _strike_log(context: Context, launch: str, log: Path) -> None:
+    """Strike the bearer token out of a log, should the server have printed it."""
+    name = context.recipe(context.launch(launch).starting.arm).token_env
+    token = os.environ.get(name) if name is not None else None
+    if token is None or not is_secret(token):
+        return
+    struck = log.with_suffix(".struck")
+    with log.open("rb") as source, struck.open("wb") as target:
+        for line in source:
+            target.write(strike_bytes(line, token))
+    struck.replace(log)
