@@ -93,6 +93,17 @@ def test_an_end_that_is_not_proven_leaves_it_open(proof):
     assert judged.decision.recommendation is Recommendation.INCOMPLETE
 
 
+def test_a_server_that_died_spoils_its_own_cell_only():
+    judged = ended("r1a-cold.1", ended_by=EndedBy.DIED)
+    assert fresh(judged) == {
+        ("returning", 1): True,
+        ("cold", 1): False,
+        ("returning", 2): True,
+        ("cold", 2): True,
+    }
+    assert [cell.usable for cell in judged.cells] == [True, True, False, True]  # by workload
+
+
 def test_a_server_of_the_trial_is_not_left_running():
     judged = ended("r2a-cold.1", ended_by=EndedBy.LEFT_RUNNING)
     assert restoration(judged).outcome is GateOutcome.FAILED
