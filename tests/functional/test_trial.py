@@ -140,6 +140,7 @@ def test_restore_looks_at_the_host_and_not_only_at_the_journal(program, eventual
     os.kill(program.services()[0]["pid"], signal.SIGKILL)
     eventually(lambda: program.services() == [])
     journal = {p.name: p.read_bytes() for p in (program.home / "trial" / "journal").glob("*.jsonl")}
+    assert list((program.home / "state").rglob("*service*")) == [], "what is gone is forgotten"
     status = program.json("status", "trial")
     assert status["as_at_start_now"] is False
     assert status["next_step"] == "fairtrial restore trial"

@@ -11,7 +11,7 @@ from fairtrial.plan.freeze import freeze
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.vocab import ExitCode
 from fairtrial.serve.hostlock import hold
-from fairtrial.serve.registry import entries, find_baseline
+from fairtrial.serve.registry import entries, find_baseline, sweep
 from fairtrial.trial.incumbent import put_baseline_in_service, take_baseline_out
 from fairtrial.trial.probing import BASELINE
 
@@ -36,6 +36,8 @@ def load(plan: PlanPath, /, *, json: Json = False) -> int:
 
 def status(*, json: Json = False) -> int:
     """Show the servers that fairtrial has in service on this host."""
+    for stale in sweep():
+        say(f"{stale.name}: {stale.reason}; forgotten")
     found = entries()
     if json:
         rows = [_row(entry.launch, entry.pid, entry.port) for entry in found]

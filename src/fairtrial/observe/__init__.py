@@ -1,1 +1,1 @@
-"""Counters scraped from servers and facts of the host."""
+"""Counters scraped from servers."""

@@ -43,27 +43,6 @@ def nearest_rank(values: Sequence[float], percent: int) -> float | None:
     return ordered[position - 1] if ordered else None
 
 
-def percentile_or_reason(
-    values: Sequence[float],
-    percent: int,
-    minimum_n: int,
-) -> tuple[float | None, str | None]:
-    """A percentile, or why there is none: below ``minimum_n`` values it would only be an extreme.
-
-    Returns:
-        The value and None, or None and the reason.
-
-    Raises:
-        ValueError: ``percent`` is outside 1 to 100, or a value is NaN or infinite.
-    """
-    found = nearest_rank(values, percent)
-    if found is None:
-        return None, "no values"
-    if len(values) < minimum_n:
-        return None, f"{len(values)} values, p{percent} needs {minimum_n}"
-    return found, None
-
-
 def median_with_failures(
     values: Sequence[float],
     failures: int,

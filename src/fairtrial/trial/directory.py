@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairtrial.evidence.documents import canonical, read, sha256_hex
+from fairtrial.evidence.documents import canonical, read
 from fairtrial.evidence.files import make_private_dir, read_bounded, write_atomic
+from fairtrial.evidence.loading import JOURNAL, PLAN_FILE, PLAN_LIMIT, WORK, load_plan
 from fairtrial.plan.freeze import Frozen
-from fairtrial.schema.errors import EvidenceError, UsageError
+from fairtrial.schema.errors import UsageError
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.servers import Private
 
-PLAN_FILE = "plan.frozen.json"
-_PLAN_LIMIT = 16 * 2**20
+_PRIVATE_FILE = "private/plan.private.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class TrialDirectory:
     @property
     def journal(self) -> Path:
         """The journal's segments."""
-        return self.path / "journal"
+        return self.path / JOURNAL
 
     @property
     def work(self) -> Path:
         """Files that processes are still writing; sealed and removed when they are done."""
-        return self.path / "work"
+        return self.path / WORK
 
 
 def expect_new(path: Path) -> None:
@@ -58,8 +58,8 @@ def create(path: Path, frozen: Frozen) -> TrialDirectory:
     except OSError as error:
         raise UsageError(f"can't make the directory: {error.strerror}", where=str(path)) from error
     make_private_dir(path / "private")
-    make_private_dir(path / "work")
-    write_atomic(path / "private" / "plan.private.json", canonical(frozen.private), 0o600)
+    make_private_dir(path / WORK)
+    write_atomic(path / _PRIVATE_FILE, canonical(frozen.private), 0o600)
     write_atomic(path / PLAN_FILE, frozen.data, 0o444)
     return TrialDirectory(path, frozen.plan, frozen.digest, frozen.private)
 
@@ -77,10 +77,7 @@ def open_trial(path: Path) -> TrialDirectory:
             where=str(path),
             hint="name the directory that `fairtrial run` printed",
         )
-    data = read_bounded(path / PLAN_FILE, _PLAN_LIMIT)
-    plan = read(FrozenPlan, data, where=str(path / PLAN_FILE))
-    if canonical(plan) != data:
-        raise EvidenceError("the frozen plan was edited", where=str(path / PLAN_FILE))
-    private_path = path / "private" / "plan.private.json"
-    private = read(Private, read_bounded(private_path, _PLAN_LIMIT), where=str(private_path))
-    return TrialDirectory(path, plan, sha256_hex(data), private)
+    plan, digest = load_plan(path)
+    private_path = path / _PRIVATE_FILE
+    private = read(Private, read_bounded(private_path, PLAN_LIMIT), where=str(private_path))
+    return TrialDirectory(path, plan, digest, private)

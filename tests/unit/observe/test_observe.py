@@ -1,16 +1,10 @@
 """The metrics page is kept byte for byte; host facts name nothing private."""
 
-import getpass
-import os
-import platform
-import socket
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
-from fairtrial.observe.host import host_facts
 from fairtrial.observe.scrape import scrape
 from fairtrial.profiles import openai
 
@@ -50,23 +44,6 @@ def test_no_page_is_none_and_not_empty_bytes():
         assert scrape(url, METERED) is None
         assert scrape(url, openai.PROFILE, token="t") is None
     assert scrape(url, METERED, timeout_s=1) is None
-
-
-def test_host_facts_agree_with_the_kernel():
-    facts = host_facts()
-    memory = Path("/proc/meminfo").read_text().split("MemTotal:")[1].split()[0]
-    assert facts.memory_bytes == int(memory) * 1024
-    assert facts.cpus == os.sysconf("SC_NPROCESSORS_ONLN")
-    assert 1 <= facts.cpus_usable <= facts.cpus
-    assert facts.kernel == f"Linux {os.uname().release}"
-    assert facts.python == f"CPython {platform.python_version()}"
-
-
-def test_host_facts_name_neither_machine_nor_user_nor_path():
-    text = host_facts().model_dump_json().replace(platform.machine(), "")
-    assert socket.gethostname() not in text
-    assert str(Path.home()) not in text
-    assert f'"{getpass.getuser()}"' not in text
 
 
 def test_a_metrics_page_that_repeats_the_token_is_kept_without_it():

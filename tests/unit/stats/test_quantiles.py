@@ -89,12 +89,6 @@ def test_what_is_not_finite_never_comes_in(bad):
             call()
 
 
-def test_percentile_or_reason():
-    assert quantiles.percentile_or_reason(list(range(1, 21)), 95, 20) == (19, None)
-    assert quantiles.percentile_or_reason(list(range(1, 20)), 95, 20) == (None, "19 values, p95 needs 20")
-    assert quantiles.percentile_or_reason([], 95, 20) == (None, "no values")
-
-
 @pytest.mark.parametrize(
     ("values", "failures", "direction", "expected"),
     [
