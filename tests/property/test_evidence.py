@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from fairtrial.evidence import chain, documents, strictjson
 from fairtrial.evidence.chain import Segment
 from fairtrial.evidence.journal import Journal, read_journal
-from fairtrial.schema.base import MAX_SAFE_INTEGER
 from fairtrial.schema.errors import DocumentError, EvidenceError
 from fairtrial.schema.facts import ClockStepped, LaunchStarted, Opened, StopRequested, WindowOpened
+from fairtrial.schema.types import MAX_SAFE_INTEGER
 from fairtrial.schema.vocab import StopRequest
 from fairtrial.testing.clock import FakeClock
 

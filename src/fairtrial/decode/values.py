@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import orjson
 
-from fairtrial.schema.base import MAX_SAFE_INTEGER
+from fairtrial.schema.types import MAX_SAFE_INTEGER
 
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
 

@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import orjson
 
+from fairtrial.schema.client_vocab import Transport
 from fairtrial.schema.errors import DriverError, UsageError
 
 MAX_RESPONSE_BYTES = 64 * 2**20
@@ -90,20 +91,41 @@ class Item:
     request_id: str
     offset: int
     size: int
+    due_ns: int | None = None
+    """When it is due, counted from the start of the traffic; None in closed loops."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOrder:
-    """What the worker does: send these requests, so many at a time."""
+    """What one load process does: send these requests, so many at a time or each when it is due.
+
+    Items of an open loop all have a ``due_ns``, ascending; those of a closed loop have none.
+    """
 
     address: Address
     concurrency: int
+    """Slots of this process; in an open loop the most requests that it has in flight."""
     limits: TimeLimits
     origin_mono_ns: int
     directory: str
     items: tuple[Item, ...]
     max_response_bytes: int = MAX_RESPONSE_BYTES
     """Longest response, with its head; one that goes on is cut off there and has failed."""
+    transport: Transport = Transport.OWN
+    proxy: str | None = None
+    """Address of an HTTP proxy, for aiohttp only; it holds no user name and no password."""
+    shard: int = 0
+    """Which of the load processes it is, from 0."""
+    shards: int = 1
+    ramp_ns: int = 0
+    """Closed loop: slot ``i`` of ``n`` begins ``i / n`` of this after the start."""
+    spin: bool = False
+    """Open loop: wait for the last stretch before each due time without sleeping."""
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether the items are sent when they are due, and not when a slot is free."""
+        return bool(self.items) and self.items[0].due_ns is not None
 
     def to_json(self) -> bytes:
         """The order as one line of JSON, without its line end."""
@@ -120,8 +142,9 @@ class LoadOrder:
             parts = {
                 "address": Address(**document["address"]),
                 "limits": TimeLimits(**document["limits"]),
+                "transport": Transport(document["transport"]),
                 "items": tuple(Item(**item) for item in document["items"]),
             }
             return cls(**(document | parts))
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise DriverError(f"not a load order: {error}", where="load worker") from error

@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 from pydantic import Field
 
 from fairtrial.evidence import documents, files
-from fairtrial.schema.base import AbsoluteNs, Positive, Record, Text
+from fairtrial.schema.base import Record
+from fairtrial.schema.types import AbsoluteNs, Positive, Text
 
 BOOTS_FILE = "boots.json"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

@@ -2,22 +2,25 @@
 
 import hashlib
 import hmac
-from typing import TypeVar
+from dataclasses import is_dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
 
+import orjson
 import rfc8785
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from fairtrial.evidence import strictjson
 from fairtrial.schema.errors import DocumentError
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R")
 
 
 def read(model: type[R], data: bytes, *, where: str) -> R:
     """Read one document of a known type.
 
     Args:
-        model: Type of the document.
+        model: Type of the document: a model, or a plain record with its validation settings.
         data: Its JSON bytes.
         where: File or line they came from, for the error.
 
@@ -27,7 +30,7 @@ def read(model: type[R], data: bytes, *, where: str) -> R:
     """
     value = strictjson.loads(data, where=where)
     try:
-        return model.model_validate_json(data, strict=True)
+        return _adapter(model).validate_json(data, strict=True)
     except ValidationError as error:
         raise DocumentError(_summary(error, value), where=where) from error
 
@@ -39,15 +42,21 @@ def canonical(value: object) -> bytes:
         DocumentError: The value holds something that the strict reader would refuse
             (NaN, an integer beyond 2^53-1, a lone surrogate) or that is not JSON.
     """
-    plain = value.model_dump(mode="json", by_alias=True) if isinstance(value, BaseModel) else value
     try:
-        data = rfc8785.dumps(plain)  # type: ignore[arg-type]  # it checks the types itself
+        data = rfc8785.dumps(_plain(value))  # type: ignore[arg-type]  # it checks the types itself
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
         reason = str(error) or type(error).__name__
         raise DocumentError(f"no canonical JSON: {reason}", where=type(value).__name__) from error
     # A double above 2^53 is written as an integer that no strict reader takes: never write one.
     strictjson.loads(data, where=f"canonical form of {type(value).__name__}")
     return data
+
+
+def json_line(record: object) -> bytes:
+    """A plain record, or a document, as one line of JSON with its line end."""
+    if isinstance(record, BaseModel):
+        return record.model_dump_json(by_alias=True).encode() + b"\n"
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def sha256_hex(data: bytes) -> str:
@@ -61,6 +70,18 @@ def commitment(key: bytes, data: bytes) -> str:
     Unlike a plain digest it says nothing about guessable bytes to those who lack the key.
     """
     return hmac.new(key, data, hashlib.sha256).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _adapter(model: type[R]) -> TypeAdapter[R]:
+    return TypeAdapter(model)
+
+
+def _plain(value: object) -> Any:
+    """JSON data of a document, of a plain record, or of what is JSON data already."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
+    return orjson.loads(orjson.dumps(value)) if is_dataclass(value) else value
 
 
 def _summary(error: ValidationError, value: object) -> str:

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairtrial.evidence import documents, files
-from fairtrial.schema.base import Count, Digest, Identifier, Record
+from fairtrial.schema.base import Record
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.facts import Sealed
+from fairtrial.schema.types import Count, Digest, Identifier
 from fairtrial.schema.vocab import ArtifactRole
 
 INDEX_LIMIT = 256 * 2**20

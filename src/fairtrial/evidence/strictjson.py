@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fairtrial.schema.base import MAX_SAFE_INTEGER
 from fairtrial.schema.errors import DocumentError
+from fairtrial.schema.types import MAX_SAFE_INTEGER
 
 MAX_BYTES = 64 * 2**20
 """Largest document read unless the caller says otherwise."""

@@ -9,8 +9,8 @@ from fairtrial.evidence.progress import LaunchState
 from fairtrial.judge.normal import Normal
 from fairtrial.judge.tables import issue, sealed
 from fairtrial.profiles.registry import PROFILES
-from fairtrial.schema.base import MAX_SAFE_INTEGER
 from fairtrial.schema.judgment import CounterDelta, NormaliserIssue
+from fairtrial.schema.types import MAX_SAFE_INTEGER
 from fairtrial.schema.vocab import CounterPoint, Phase
 
 SPANS: Mapping[Phase, tuple[CounterPoint, CounterPoint]] = MappingProxyType(

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from fairtrial.plan.toml_lines import KeyLines, KeyPath
 from fairtrial.plan.units import QuantityError, duration_ns, size_bytes
-from fairtrial.schema.base import MAX_SAFE_INTEGER
 from fairtrial.schema.errors import Problem
+from fairtrial.schema.types import MAX_SAFE_INTEGER
 
 IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 IDENTIFIER_HINT = "lower-case letters, digits, '.', '_' and '-' only, at most 100, first a letter or digit"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from fairtrial.evidence import strictjson
 from fairtrial.evidence.files import read_bounded
-from fairtrial.schema.base import MAX_SAFE_INTEGER
 from fairtrial.schema.errors import EvidenceError
+from fairtrial.schema.types import MAX_SAFE_INTEGER
 from fairtrial.schema.vocab import Endpoint
 
 MAX_FILE_BYTES = 256 * 2**20

@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 from types import MappingProxyType
 
-from fairtrial.schema.base import MAX_SAFE_INTEGER
+from fairtrial.schema.types import MAX_SAFE_INTEGER
 
 _QUANTITY = re.compile(r"([0-9]{1,16}(?:\.[0-9]{1,9})?) ?([A-Za-zµ%]+)")
 _NS = MappingProxyType(

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from fairtrial.schema.base import MAX_SAFE_INTEGER
 from fairtrial.schema.errors import DocumentError
+from fairtrial.schema.types import MAX_SAFE_INTEGER
 
 MODELS_PAGE = "/v1/models"
 VERSION_PAGE = "/version"

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairtrial.schema.base import Record, Text
+from fairtrial.schema.base import Record
+from fairtrial.schema.types import Text
 
 REPORT_SCHEMA: Literal["fairtrial.report/v1"] = "fairtrial.report/v1"
 

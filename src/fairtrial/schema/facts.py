@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from fairtrial.schema.base import (
+from fairtrial.schema.base import Record
+from fairtrial.schema.types import (
     AbsoluteNs,
     ArmName,
     Count,
@@ -12,7 +13,6 @@ from fairtrial.schema.base import (
     Identifier,
     OffsetNs,
     Positive,
-    Record,
     SafeInt,
     UtcTime,
 )
@@ -182,6 +182,8 @@ class PhaseEnded(Record):
     capture_index: Identifier
     capture_bytes: Identifier
     sent_bytes: Identifier
+    client: Identifier | None
+    """Artifact of the client's report of itself; None where it was killed before it could make one."""
 
 
 class LaunchStopping(Record):

@@ -4,19 +4,19 @@ from typing import Literal
 
 from pydantic import Field
 
-from fairtrial.schema.base import (
+from fairtrial.schema.base import Record
+from fairtrial.schema.servers import Geometry
+from fairtrial.schema.types import (
     ArmName,
     Count,
     Digest,
     Identifier,
     Positive,
-    Record,
     SafeInt,
     Share,
     Text,
     UtcTime,
 )
-from fairtrial.schema.servers import Geometry
 from fairtrial.schema.vocab import (
     Condition,
     Counter,

@@ -4,17 +4,20 @@ URLs, paths, host names and environment values are not in it: a commitment stand
 and the value lives in the trial's private file.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_types import Ge, Le
 from pydantic import Field
 
-from fairtrial.schema.base import (
+from fairtrial.schema.base import Record
+from fairtrial.schema.client_vocab import ArrivalProcess, Capability
+from fairtrial.schema.types import (
     ArmName,
     Count,
     Digest,
     Identifier,
     Positive,
-    Record,
+    Rate,
     SafeInt,
     Share,
     Text,
@@ -65,6 +68,9 @@ class FrozenRecipe(Record):
     identities: dict[Identifier, Digest] = Field(default_factory=dict)
     """sha256 of what the recipe names: the executable, the engine's source, files."""
     timing: Timing = Timing()
+    capabilities: tuple[Capability, ...] | None = None
+    """What the running server was seen to take and tell when the plan was frozen; None where none ran:
+    then its profile says it."""
 
 
 class FrozenArm(Record):
@@ -103,6 +109,15 @@ class RequestsFile(Record):
     kind: Literal["requests"] = "requests"
     sha256: Digest
     count: Positive
+
+
+class Arrivals(Record):
+    """When the requests of an open loop are due; the list itself comes from the workload's seed."""
+
+    process: ArrivalProcess
+    rate: Rate
+    burstiness: Annotated[float, Ge(0.01), Le(100)] = 1.0
+    """Shape of the gamma distribution of the gaps: 1 is Poisson, below it arrivals come in bursts."""
 
 
 class Phases(Record):
@@ -152,6 +167,13 @@ class FrozenWorkload(Record):
     name: Identifier
     load: LoadKind
     concurrency: Positive
+    """Requests in flight; in an open loop the most that there may be."""
+    arrivals: Arrivals | None = None
+    """Of an open loop, None otherwise."""
+    ramp_ms: Count = 0
+    """Over this time the load grows from nothing to its full height, slot by slot or rate by rate."""
+    client_processes: Positive = 1
+    """Load processes that share the requests, each with its part of the slots."""
     endpoint: Endpoint
     source: Conversations | RequestsFile = Field(discriminator="kind")
     phases: Phases

@@ -1,10 +1,17 @@
-"""Request records: one row for every request that was planned and reached the client."""
+"""Request records: one row for every request that was planned and reached the client.
 
-from typing import Literal
+Plain records: the measuring client makes thousands of them; who reads them back validates them.
+"""
 
-from pydantic import Field
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
-from fairtrial.schema.base import (
+from fairtrial.schema.client_vocab import Transport
+from fairtrial.schema.ends import CaptureEnd
+from fairtrial.schema.stream_flags import StreamFlag
+from fairtrial.schema.types import (
+    STRICT,
     AbsoluteNs,
     ArmName,
     Count,
@@ -12,21 +19,21 @@ from fairtrial.schema.base import (
     Identifier,
     OffsetNs,
     Positive,
-    Record,
     Text,
 )
-from fairtrial.schema.ends import CaptureEnd
-from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import ErrorClass, Outcome, Phase, StampSource
 
 REQUESTS_SCHEMA: Literal["fairtrial.requests/v1"] = "fairtrial.requests/v1"
 CAPTURE_SCHEMA: Literal["fairtrial.capture/v1"] = "fairtrial.capture/v1"
 
 
-class TableHeader(Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableHeader:
     """First line of a request table and of a capture index."""
 
-    schema_: Literal["fairtrial.requests/v1", "fairtrial.capture/v1"] = Field(alias="schema")
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+
+    schema: Literal["fairtrial.requests/v1", "fairtrial.capture/v1"]
     launch: Identifier
     workload: Identifier
     phase: Phase
@@ -38,22 +45,21 @@ class TableHeader(Record):
     """CLOCK_MONOTONIC at the origin."""
     origin_wall_ns: AbsoluteNs
     """CLOCK_REALTIME at the origin: a label, never subtracted."""
+    transport: Transport
     stamps: StampSource
+    """Who stamped arrivals: the kernel, or the program when it read the bytes."""
 
 
-class Read(Record):
-    """One arrival of bytes."""
-
-    at_ns: OffsetNs
-    size: Positive
-
-
-class Capture(Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
     """What the client kept of one request before anything was interpreted.
 
     The response bytes are ``capture.bin[offset:offset + size]``, the request bytes
-    ``sent.bin[sent_offset:sent_offset + sent_size]``.
+    ``sent.bin[sent_offset:sent_offset + sent_size]``. Reads are one entry each in
+    ``arrivals_ns``, ``sizes`` and, where the kernel stamps, ``lags_ns``.
     """
+
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
 
     request_id: Identifier
     case: Identifier
@@ -65,9 +71,18 @@ class Capture(Record):
     """None in closed loops: a request is due when its slot is free."""
     sent_ns: OffsetNs | None
     """Right before the first byte was handed to the system; None if it never was."""
+    handed_ns: OffsetNs | None
+    """Right after the system had taken what it took at once: the true send lies between the two."""
     done_ns: OffsetNs
     """When the client knew that it was over."""
-    reads: tuple[Read, ...]
+    arrivals_ns: tuple[OffsetNs, ...]
+    """Stamp of each read: when its last bytes reached the kernel, or where the program stamps, when it
+    had them."""
+    sizes: tuple[Positive, ...]
+    """Bytes of each read."""
+    lags_ns: tuple[Count | None, ...]
+    """How much later than the kernel the program had each read; None where the kernel's stamp was not
+    to be trusted (a clock step) and the program's stands instead; empty where only the program stamps."""
     offset: Count
     size: Count
     sent_offset: Count
@@ -77,11 +92,16 @@ class Capture(Record):
     """What the transport saw, before any decoding."""
 
 
-class Usage(Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
     """Token counts as the server states them; None where it says nothing, or what can't be true."""
+
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
 
     prompt_tokens: Count | None = None
     output_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    """Those of the output tokens that were reasoning."""
     cached_tokens: Count | None = None
     cached_device_tokens: Count | None = None
     cached_host_tokens: Count | None = None
@@ -89,17 +109,11 @@ class Usage(Record):
     """Tokens restored from both tiers together, where a server doesn't split them."""
 
 
-class TokenEvent(Record):
-    """One event that carried generated tokens."""
-
-    at_ns: OffsetNs
-    tokens: Count | None
-    """Number of token ids it carried; None where the server sends no ids."""
-    visible: bool
-
-
-class RequestRecord(Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRecord:
     """One request, decoded. Offsets are of the table's origin."""
+
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
 
     request_id: Identifier
     case: Identifier
@@ -112,7 +126,15 @@ class RequestRecord(Record):
     first_visible_ns: OffsetNs | None
     last_token_ns: OffsetNs | None
     done_ns: OffsetNs
-    token_events: tuple[TokenEvent, ...]
+    token_event_ns: tuple[OffsetNs, ...]
+    """Stamp of each event that carried generated tokens."""
+    token_event_ids: tuple[Count, ...]
+    """Number of token ids that each of them carried; 0 where it carried none."""
+    bounded_events: Count
+    """How many of these stamps are upper bounds: the read that ended the event held bytes after it, and
+    a read has the stamp of its last bytes."""
+    first_token_bounded: bool
+    """Whether the first token's stamp is such a bound."""
     outcome: Outcome
     error: ErrorClass | None
     detail: Text | None

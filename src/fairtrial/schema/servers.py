@@ -4,8 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from fairtrial.schema.base import Count, Digest, Identifier, Positive, Record, SafeInt, Text
+from fairtrial.schema.base import Record
 from fairtrial.schema.plan import FrozenRecipe
+from fairtrial.schema.types import Count, Digest, Identifier, Positive, SafeInt, Text
 from fairtrial.schema.vocab import LaunchPurpose
 
 IDENTITY_SCHEMA: Literal["fairtrial.identity/v1"] = "fairtrial.identity/v1"

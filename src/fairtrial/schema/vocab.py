@@ -86,6 +86,7 @@ class LoadKind(StrEnum):
 
     SERIAL = "serial"
     CLOSED_LOOP = "closed-loop"
+    OPEN_LOOP = "open-loop"
 
 
 class Replay(StrEnum):
@@ -337,6 +338,7 @@ class ArtifactRole(StrEnum):
     CAPTURE_INDEX = "capture_index"
     CAPTURE_BYTES = "capture_bytes"
     SENT_BYTES = "sent_bytes"
+    CLIENT = "client_report"
     COUNTERS = "counters"
     SERVER_LOG = "server_log"
     IDENTITY = "identity"

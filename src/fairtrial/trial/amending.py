@@ -9,10 +9,11 @@ from fairtrial.evidence.documents import canonical, read, sha256_hex
 from fairtrial.evidence.progress import Progress
 from fairtrial.evidence.store import Store
 from fairtrial.plan.amend import amend
-from fairtrial.schema.base import Record, Text
+from fairtrial.schema.base import Record
 from fairtrial.schema.errors import EvidenceError, UsageError
 from fairtrial.schema.facts import Amended, Fact, Sealed
 from fairtrial.schema.plan import FrozenPlan
+from fairtrial.schema.types import Text
 from fairtrial.schema.vocab import ArtifactRole
 from fairtrial.trial.context import Context
 

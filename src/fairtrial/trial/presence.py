@@ -12,9 +12,10 @@ from fairtrial.evidence.documents import canonical, read
 from fairtrial.evidence.files import read_bounded, write_atomic
 from fairtrial.evidence.progress import Progress
 from fairtrial.profiles.registry import profile
-from fairtrial.schema.base import Count, Identifier, Record
+from fairtrial.schema.base import Record
 from fairtrial.schema.errors import EvidenceError, FairtrialError, NotRestoredError
 from fairtrial.schema.servers import ServiceEntry
+from fairtrial.schema.types import Count, Identifier
 from fairtrial.schema.vocab import Proof, RecipeKind, ServiceState
 from fairtrial.serve.orphans import find_tagged, reap
 from fairtrial.serve.ports import free_port

@@ -8,8 +8,9 @@ import pytest
 from pydantic import Field
 
 from fairtrial.evidence import documents, strictjson
-from fairtrial.schema.base import Count, Record
+from fairtrial.schema.base import Record
 from fairtrial.schema.errors import DocumentError
+from fairtrial.schema.types import Count
 from fairtrial.schema.vocab import Phase
 
 JCS = Path(__file__).parents[4] / "shared/vectors/evidence/rfc8785-jcs/testdata"

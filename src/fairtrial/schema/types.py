@@ -1,0 +1,79 @@
+"""The types of which every document is made, without what reads and checks documents.
+
+Programs that must start quickly (the load worker, ``bench``) import records made of these; only
+who reads a document back pays for its validation (:func:`fairtrial.evidence.documents.read`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from annotated_types import Ge, Gt, Le
+
+MAX_SAFE_INTEGER = 2**53 - 1
+"""Largest integer every JSON reader keeps exactly (RFC 8259 section 6, RFC 7493)."""
+
+STRICT: Final[Mapping[str, Any]] = {
+    "strict": True,
+    "extra": "forbid",
+    "allow_inf_nan": False,
+    "use_attribute_docstrings": True,
+}
+"""``__pydantic_config__`` of a plain record: how its JSON is validated when it is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Text that a whole regular expression matches."""
+
+    expression: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Called by the validator when it is built."""
+        return {**handler(source), "pattern": self.expression}
+
+
+@dataclass(frozen=True, slots=True)
+class WellFormed:
+    """Text without a lone surrogate: only such text has UTF-8."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Called by the validator when it is built."""
+        return {
+            "type": "function-after",
+            "function": {"type": "no-info", "function": well_formed},
+            "schema": handler(source),
+        }
+
+
+def well_formed(text: str) -> str:
+    """The text.
+
+    Raises:
+        ValueError: It holds a lone surrogate.
+    """
+    if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
+        raise ValueError("text holds a lone surrogate")
+    return text
+
+
+SafeInt = Annotated[int, Ge(-MAX_SAFE_INTEGER), Le(MAX_SAFE_INTEGER)]
+Count = Annotated[int, Ge(0), Le(MAX_SAFE_INTEGER)]
+Positive = Annotated[int, Ge(1), Le(MAX_SAFE_INTEGER)]
+OffsetNs = Annotated[int, Ge(0), Le(MAX_SAFE_INTEGER)]
+"""Nanoseconds since the origin of the boot the document names."""
+AbsoluteNs = Annotated[str, Pattern(r"^(0|[1-9][0-9]{0,19})$")]
+"""An absolute clock value in nanoseconds, as a decimal string."""
+UtcTime = Annotated[str, Pattern(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$")]
+"""A wall-clock label in UTC; never used to measure a duration."""
+Digest = Annotated[str, Pattern(r"^[0-9a-f]{64}$")]
+"""A sha256 or an hmac-sha256 in lower-case hexadecimal."""
+Identifier = Annotated[str, Pattern(r"^[a-z0-9][a-z0-9._-]{0,99}$")]
+"""A public name: safe as a file name on every system."""
+ArmName = Annotated[str, Pattern(r"^[A-Z]$")]
+"""``A`` is the baseline; ``B``, ``C``, ... are candidates."""
+Percent = Annotated[float, Ge(0), Le(100)]
+Share = Annotated[float, Ge(0), Le(1)]
+Rate = Annotated[float, Gt(0), Le(1_000_000)]
+"""Requests a second."""
+Text = Annotated[str, WellFormed()]
