@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairtrial.schema import stream_flags, vocab
+from fairtrial.schema import client_vocab, stream_flags, vocab
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "fairtrial"
 FILES = sorted(SRC.rglob("*.py"))
@@ -15,7 +15,8 @@ IDS = [str(path.relative_to(SRC)) for path in FILES]
 
 WORDS = {
     word.value
-    for enumeration in [*vars(vocab).values(), *vars(stream_flags).values()]
+    for module in (vocab, client_vocab, stream_flags)
+    for enumeration in vars(module).values()
     if isinstance(enumeration, type) and issubclass(enumeration, StrEnum) and enumeration is not StrEnum
     for word in enumeration
     if re.search(r"[_+-]", word.value)
