@@ -168,6 +168,9 @@ def _read(plan: Table, path: Path, default_seed: int) -> CheckedPlan:
         files=workloads.files,
         notes=tuple(plan.findings.notes),
         arm_paths=places,
+        workload_paths={
+            name: ("workloads", declared) for declared, names in workloads.groups.items() for name in names
+        },
         lines=plan.findings.lines,
     )
 

@@ -44,6 +44,8 @@ class CheckedPlan:
     """Allowed, but worth knowing before the run."""
     arm_paths: Mapping[str, KeyPath]
     """Key path of each arm's recipe, by arm name."""
+    workload_paths: Mapping[str, KeyPath]
+    """Key path of the table that each workload was declared in, by workload name."""
     lines: KeyLines
     """Line of each key of the plan file."""
 
@@ -52,5 +54,11 @@ class CheckedPlan:
 
         The line is that of the key itself, or of the nearest table around one that isn't there.
         """
-        path = (*self.arm_paths[arm], *key)
+        return self._place((*self.arm_paths[arm], *key))
+
+    def place_of_workload(self, workload: str, key: str) -> tuple[str, str]:
+        """Where a key of a workload stands, likewise."""
+        return self._place((*self.workload_paths[workload], key))
+
+    def _place(self, path: KeyPath) -> tuple[str, str]:
         return f"{self.shown}:{self.lines.line(path)}", ".".join(path)

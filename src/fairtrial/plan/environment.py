@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import resource
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from fairtrial.plan.checked import CheckedArm, CheckedPlan
 from fairtrial.plan.estimate import estimate_disk
 from fairtrial.plan.identities import executable, is_folder
 from fairtrial.plan.recipes import STAND_IN
+from fairtrial.plan.workloads import phase_counts
 from fairtrial.profiles.reference_models import MODELS
 from fairtrial.schema.errors import Problem
 from fairtrial.schema.servers import Recipe
@@ -22,6 +24,8 @@ from fairtrial.schema.vocab import RecipeKind
 
 _ENGINE_BYTES = 128 * 2**20
 """Program, libraries and weights of a reference engine beside its pools."""
+_SPARE_DESCRIPTORS = 64
+"""Open files that a load process needs besides its connections."""
 _TRAFFIC = ("level", "workloads", "design.order", "design.repetitions")
 """Keys that decide how much is sent."""
 _MEMORY_OPTIONS = ("model", "host_pool_bytes", "device_rows", "device_pages")
@@ -68,6 +72,8 @@ def environment_problems(
         # A stand-in is nobody's recipe: nothing of it will ever be started.
         if arm.recipe is not STAND_IN:
             found.extend(_arm_problems(_Looked(checked, arm, ports_of_service, wrong)))
+    if not _touched("workloads", wrong):
+        found.extend(_descriptor_problems(checked))
     if trial_dir is not None and _need_is_known(checked, wrong):
         found.extend(_disk_problems(checked, trial_dir))
     return tuple(found)
@@ -125,6 +131,25 @@ def _memory_problems(looked: _Looked) -> Iterator[Problem]:
     if needed > free:
         message = f"needs {_mib(needed)} of memory, {_mib(free)} are free"
         yield looked.problem("options.host_pool_bytes", message, "lower host_pool_bytes")
+
+
+def _descriptor_problems(checked: CheckedPlan) -> Iterator[Problem]:
+    """Each request in flight has a connection, and each connection is an open file of its load process."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most == resource.RLIM_INFINITY:
+        return
+    for workload in checked.workloads:
+        # No more are in flight than there are.
+        slots = min(workload.concurrency, max(phase_counts(workload.phases).values()))
+        needed = -(-slots // workload.client_processes) + _SPARE_DESCRIPTORS
+        if needed > most:
+            where, key = checked.place_of_workload(workload.name, "concurrency")
+            yield Problem(
+                where,
+                key,
+                f"{workload.name} needs {needed} open files in a load process, {most} are allowed",
+                "raise the hard limit of open files (ulimit -Hn), or client_processes",
+            )
 
 
 def _port_fault(port: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from fairtrial.plan.load import arrival_seconds
 from fairtrial.plan.workloads import phase_counts
 from fairtrial.profiles.reference_models import MODELS
 from fairtrial.schema.plan import Conversations, Design, FrozenPlan, FrozenRecipe, FrozenWorkload
@@ -159,7 +160,16 @@ def _traffic(workload: FrozenWorkload, cost: Cost) -> float | None:
     if not isinstance(source, Conversations):
         return None
     each = source.input_tokens * cost.prompt_token + source.output_tokens * cost.output_token
-    return sum(phase_counts(workload.phases).values()) * each
+    return sum(_phase(workload, count, each) for count in phase_counts(workload.phases).values() if count)
+
+
+def _phase(workload: FrozenWorkload, count: int, each: float) -> float:
+    """Seconds of one phase: its answers one after another, or its arrivals if they take longer."""
+    answers, ramp_s = count * each, workload.ramp_ms / 1000
+    if workload.arrivals is None:
+        # A ramp holds back all but the first slot for a while, never longer than itself.
+        return answers + ramp_s
+    return max(answers, arrival_seconds(workload.arrivals, ramp_s, count) + each)
 
 
 def _disk(workload: FrozenWorkload, file_bytes: int | None) -> int:
@@ -188,6 +198,10 @@ def _assumptions(plan: FrozenPlan, file_bytes: Mapping[str, int]) -> tuple[str, 
             f"reference engine, model {model}: {cost.start:g} s to start, "
             f"{1000 * cost.prompt_token * pages:.3g} ms for {pages} prompt tokens, "
             f"{1000 * cost.output_token:.3g} ms an output token, one core, no cache hit, one at a time",
+        )
+    if any(workload.arrivals is not None for workload in plan.workloads):
+        found.append(
+            "an open loop lasts until its last request is due and answered, or longer if it can't keep up"
         )
     unknown = [arm.name for arm in plan.arms if _cost(arm.recipe) is None]
     if unknown:

@@ -7,6 +7,7 @@ from fairtrial.plan.arms import BASELINE
 from fairtrial.plan.gates import WORDS
 from fairtrial.plan.recipes import SERVED_MODEL
 from fairtrial.plan.units import write_duration, write_percent, write_size
+from fairtrial.schema.client_vocab import ArrivalProcess
 from fairtrial.schema.plan import (
     Conversations,
     Design,
@@ -91,8 +92,7 @@ def _workload(workload: FrozenWorkload) -> Iterable[str]:
         yield f"conversations = {_inline(table)}"
     else:
         yield f"# requests = private  # {source.count} requests, sha256 {source.sha256}"
-    yield f"concurrency = {workload.concurrency}"
-    yield f"load = {_text(workload.load)}"
+    yield from _load(workload)
     yield f"endpoint = {_text(workload.endpoint)}"
     phases = workload.phases
     yield f"phases = {{ warmup = {phases.warmup}, prime = {phases.prime}, measured = {phases.measured} }}"
@@ -104,6 +104,19 @@ def _workload(workload: FrozenWorkload) -> Iterable[str]:
     shown = [one.metric.value for one in workload.requirements if one.role is Role.INFORMATIONAL]
     if shown:
         yield f"show = {_list(shown)}"
+
+
+def _load(workload: FrozenWorkload) -> Iterable[str]:
+    arrivals = workload.arrivals
+    if arrivals is not None:
+        yield f"rate = {arrivals.rate!r}"
+        yield f"arrivals = {_text(arrivals.process)}"
+        if arrivals.process is ArrivalProcess.GAMMA:
+            yield f"burstiness = {arrivals.burstiness!r}"
+    yield f"concurrency = {workload.concurrency}"
+    yield f"load = {_text(workload.load)}"
+    yield f"ramp = {_ms(workload.ramp_ms)}"
+    yield f"client_processes = {workload.client_processes}"
 
 
 def _must(requirements: Iterable[Requirement]) -> dict[str, str]:

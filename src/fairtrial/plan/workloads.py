@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairtrial.plan.load import LOAD_KEYS, check_length, read_loads
 from fairtrial.plan.reader import IDENTIFIER, IDENTIFIER_HINT, Table, kind
 from fairtrial.plan.request_files import RequestLines, read_request_lines
 from fairtrial.plan.requirements import read_requirements
 from fairtrial.schema.plan import Conversations, FrozenWorkload, Phases, RequestsFile
-from fairtrial.schema.vocab import Endpoint, LoadKind, Phase, Replay
+from fairtrial.schema.vocab import Endpoint, Phase, Replay
 
 _KNOWN = (
     "conversations",
     "requests",
-    "concurrency",
-    "load",
+    *LOAD_KEYS,
     "endpoint",
     "phases",
     "token_ids",
@@ -42,7 +42,7 @@ class WorkloadContext:
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """All workloads after lists of concurrency became one workload a value."""
+    """All workloads after lists of concurrency and of rates became one workload a value."""
 
     frozen: tuple[FrozenWorkload, ...]
     files: Mapping[str, Path]
@@ -100,6 +100,7 @@ def _name(table: Table, declared: str) -> str:
 def _workload(
     table: Table, name: str, context: WorkloadContext
 ) -> tuple[tuple[FrozenWorkload, ...], Path | None]:
+    before = len(table.findings.problems)
     table.only(*_KNOWN)
     source = _source(table, context.prompt_limit)
     conversations = source.source if isinstance(source.source, Conversations) else None
@@ -108,24 +109,31 @@ def _workload(
     endpoint = _endpoint(table, source)
     seed = table.integer("seed", 0) if "seed" in table else None
     token_ids = _token_ids(table, context, default=conversations is not None)
-    levels, listed = _concurrency(table)
-    workloads = tuple(
-        FrozenWorkload(
-            name=full,
-            load=_load(table, concurrency),
-            concurrency=concurrency,
-            endpoint=endpoint,
-            source=source.source,
-            phases=phases,
-            seed=_default_seed(context.seed, full) if seed is None else seed,
-            corpus_per_repetition=context.corpus_per_repetition,
-            token_ids=token_ids,
-            requirements=requirements,
+    workloads = []
+    loads = read_loads(table)
+    if len(table.findings.problems) == before:
+        for load in loads:
+            check_length(table, load, phases)
+    for load in loads:
+        full = _expanded_name(table, name, load.key, load.suffix)
+        workloads.append(
+            FrozenWorkload(
+                name=full,
+                load=load.kind,
+                concurrency=load.concurrency,
+                arrivals=load.arrivals,
+                ramp_ms=load.ramp_ms,
+                client_processes=load.processes,
+                endpoint=endpoint,
+                source=source.source,
+                phases=phases,
+                seed=_default_seed(context.seed, full) if seed is None else seed,
+                corpus_per_repetition=context.corpus_per_repetition,
+                token_ids=token_ids,
+                requirements=requirements,
+            )
         )
-        for concurrency in levels
-        for full in (_expanded_name(table, name, concurrency) if listed else name,)
-    )
-    return workloads, source.file
+    return tuple(workloads), source.file
 
 
 def _token_ids(table: Table, context: WorkloadContext, *, default: bool) -> bool:
@@ -144,33 +152,12 @@ def _default_seed(seed: int, name: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:4], "big")
 
 
-def _expanded_name(table: Table, name: str, concurrency: int) -> str:
-    full = f"{name}-c{concurrency}"
+def _expanded_name(table: Table, name: str, key: str, suffix: str) -> str:
+    full = f"{name}{suffix}"
     if not IDENTIFIER.fullmatch(full):
-        table.wrong("concurrency", f"the name {full[:20]}... is too long with its concurrency")
+        table.wrong(key, f"the name {full[:20]}... is too long with its {key}")
         return name
     return full
-
-
-def _concurrency(table: Table) -> tuple[tuple[int, ...], bool]:
-    value = table.values.get("concurrency", 1)
-    if not isinstance(value, list):
-        return (table.integer("concurrency", 1, 1, 10_000),), False
-    members = Table(
-        table.findings, (*table.path, "concurrency"), {str(index): one for index, one in enumerate(value)}
-    )
-    if not value:
-        table.wrong("concurrency", "is an empty list")
-    levels = tuple(members.integer(key, 0, 1, 10_000) for key in members.values)
-    return tuple(level for level in levels if level) or (1,), True
-
-
-def _load(table: Table, concurrency: int) -> LoadKind:
-    natural = LoadKind.SERIAL if concurrency == 1 else LoadKind.CLOSED_LOOP
-    load = table.word("load", natural)
-    if load is LoadKind.SERIAL and concurrency > 1:
-        table.wrong("load", f"a serial load has concurrency 1, not {concurrency}")
-    return load
 
 
 def _source(table: Table, prompt_limit: int | None) -> _Source:
