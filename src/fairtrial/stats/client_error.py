@@ -1,0 +1,244 @@
+"""Whether the client's own error is small enough for its numbers to be the server's. Pure.
+
+Everything is judged by its 99th percentile, so that one hiccup spoils nothing, or by its largest value
+where there are too few values for that. docs/decisions/0007-client-error.md says why the limits are
+what they are.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fairtrial.schema.client import ClientReport, ProcessReport, Spread
+from fairtrial.schema.vocab import LoadKind, StampSource
+
+KERNEL_STAMP_NS = 50_000
+"""How much the kernel's own stamp may be off: the interrupt, and its clock carried over to ours."""
+LEAST_ERROR_NS = 500_000
+"""An error of a time to the first token up to this is let pass whatever the server's own time is."""
+LEAST_DELAY_NS = 1_000_000
+"""A send that is late by up to this is let pass likewise."""
+SHARE = 0.05
+"""What both may be of the median time to the first token, where that is more."""
+BOUNDED_SHARE = 0.01
+"""From this share of first tokens on, stamps that are only bounds reach into the 99th percentile."""
+LEAST_RATE = 0.99
+"""The share of the asked rate that must be achieved."""
+MOST_CPU = 0.9
+"""Above this share of one processor a load process has no time left to be on time."""
+ENOUGH = 100
+"""Fewest values with a 99th percentile that is not their maximum."""
+SHORT_NS = 50_000_000
+"""A process whose traffic lasted less than this may have had no time to watch its own loop."""
+
+MORE_CLIENT = "client_processes = {more}, fewer requests in flight, or a client on another machine"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """What can be said of a client over one phase."""
+
+    holds: bool | None
+    """Whether its numbers are the server's; None where that can't be known."""
+    reason: str
+    """The figure that decides, and its limit."""
+    hint: str
+    """What would help; empty where nothing has to."""
+    error_bound_ns: int | None
+    """How much a time to the first token can be wrong by the client's own doing."""
+    stamp_error_ns: int | None
+    """The part of it that lies in the stamp of the first token; the rest lies in the send."""
+    limit_ns: int
+    """The largest error bound that is let pass."""
+    loop_lag_ns: int | None
+    """How late the load loop came back to its work, in the worst process."""
+    cpu_share: float | None
+    """Of one processor, by the busiest load process."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Complaint:
+    holds: bool | None
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """What the error bound is made of; None where it isn't known."""
+
+    handing_ns: int | None
+    stamp_ns: int | None
+    lag_ns: int | None
+
+    @property
+    def bound_ns(self) -> int | None:
+        if self.handing_ns is None or self.stamp_ns is None:
+            return None
+        return self.handing_ns + self.stamp_ns
+
+
+def client_error(
+    report: ClientReport,
+    *,
+    median_ttft_ns: float | None,
+    bounded_share: float,
+    median_e2e_ns: float | None = None,
+) -> Trust:
+    """Judge a client by its report of itself.
+
+    Args:
+        report: What it says of one phase.
+        median_ttft_ns: Median time to the first token of that phase's requests, as it was measured;
+            None where no request has one.
+        bounded_share: Share of first tokens whose stamps are upper bounds, as one read held more.
+        median_e2e_ns: Median time to the end of the response; None leaves it out.
+
+    Returns:
+        Whether its numbers may be taken for the server's, with everything that this rests on. Where
+        several things are wrong or unknown, the reason names them all.
+    """
+    part = int((median_ttft_ns or 0.0) * SHARE)
+    limit, delay = max(LEAST_ERROR_NS, part), max(LEAST_DELAY_NS, part)
+    error = _error(report, bounded_share)
+    found = [*_stamps(report, error, limit), *_ends(report, error, median_e2e_ns), *_load(report, delay)]
+    wrong = [one for one in found if one.holds is False]
+    named = wrong or found
+    return Trust(
+        holds=not found or (False if wrong else None),
+        reason="; ".join(one.reason for one in named) or _fine(error.bound_ns, limit),
+        hint=next((one.hint for one in named if one.hint), ""),
+        error_bound_ns=error.bound_ns,
+        stamp_error_ns=error.stamp_ns,
+        limit_ns=limit,
+        loop_lag_ns=error.lag_ns,
+        cpu_share=max(map(_cpu, report.processes), default=None),
+    )
+
+
+def tail_ns(spread: Spread) -> int:
+    """The 99th percentile, or the largest of too few values."""
+    return spread.p99_ns if spread.n >= ENOUGH else spread.max_ns
+
+
+def milliseconds(ns: float) -> str:
+    """A duration as people read it, e.g. ``0.08 ms``, ``12 ms``, ``1,250 ms``."""
+    size = ns / 1e6
+    return f"{size:,.0f} ms" if size >= 100 else f"{size:.2g} ms"
+
+
+def _fine(bound: int | None, limit: int) -> str:
+    return f"a TTFT is wrong by at most {milliseconds(bound or 0)} ({milliseconds(limit)} are let pass)"
+
+
+def _error(report: ClientReport, bounded_share: float) -> _Error:
+    handing = None if report.handing is None else tail_ns(report.handing)
+    lag = _loop_lag(report)
+    if report.stamps is not StampSource.KERNEL:
+        # The program stamps what it reads when it comes to it: late by as much as its loop is.
+        return _Error(handing, lag, lag)
+    late = bounded_share > BOUNDED_SHARE or _distrusted_share(report) > BOUNDED_SHARE
+    if not late:
+        return _Error(handing, KERNEL_STAMP_NS, lag)
+    # Bytes that are read together have the stamp of the last: the first may have waited while the loop stood.
+    return _Error(handing, None if lag is None else KERNEL_STAMP_NS + lag, lag)
+
+
+def _distrusted_share(report: ClientReport) -> float:
+    trusted = report.read_lag.n if report.read_lag is not None else 0
+    reads = trusted + report.distrusted_stamps
+    return report.distrusted_stamps / reads if reads else 0.0
+
+
+def _loop_lag(report: ClientReport) -> int | None:
+    """Of the worst process; None where one of those that sent anything doesn't state it."""
+    lags = [process.loop_lag for process in report.processes if process.ended_ns > process.started_ns]
+    known = [tail_ns(lag) for lag in lags if lag is not None]
+    return max(known) if known and len(known) == len(lags) else None
+
+
+def _stamps(report: ClientReport, error: _Error, limit: int) -> Iterator[_Complaint]:
+    if error.handing_ns is None:
+        yield _Complaint(None, "no request was handed to the system, so nothing says how long that takes")
+    if error.lag_ns is None and (error.stamp_ns is None or _long(report)):
+        yield _Complaint(None, "the client's report has no loop lag")
+    bound = error.bound_ns
+    if bound is None or bound <= limit:
+        return
+    parts = [f"{milliseconds(error.handing_ns or 0)} to hand a request over"]
+    parts.append(f"{milliseconds(error.stamp_ns or 0)} to stamp its first token")
+    said = f"a TTFT may be wrong by {milliseconds(bound)} ({', '.join(parts)})"
+    yield _Complaint(False, f"{said}; {milliseconds(limit)} are let pass", _more_client(report))
+
+
+def _ends(report: ClientReport, error: _Error, median_e2e_ns: float | None) -> Iterator[_Complaint]:
+    """The end of a response is stamped by the program, also where the kernel stamps its tokens."""
+    if median_e2e_ns is None or report.read_lag is None or error.handing_ns is None:
+        return
+    limit = max(LEAST_ERROR_NS, int(median_e2e_ns * SHARE))
+    bound = error.handing_ns + tail_ns(report.read_lag)
+    if bound > limit:
+        said = f"an end-to-end time may be wrong by {milliseconds(bound)}"
+        yield _Complaint(False, f"{said}; {milliseconds(limit)} are let pass", _more_client(report))
+
+
+def _long(report: ClientReport) -> bool:
+    return any(process.ended_ns - process.started_ns >= SHORT_NS for process in report.processes)
+
+
+def _load(report: ClientReport, limit: int) -> Iterator[_Complaint]:
+    if report.load is LoadKind.OPEN_LOOP:
+        yield from _open_loop(report, limit)
+        return
+    turnaround = report.turnaround
+    if turnaround is not None and tail_ns(turnaround) > limit:
+        yield _Complaint(
+            False,
+            f"a free slot waits {milliseconds(tail_ns(turnaround))} for its next request; "
+            f"{milliseconds(limit)} are let pass",
+            _more_client(report),
+        )
+    busiest = max(map(_cpu, report.processes), default=0.0)
+    if busiest > MOST_CPU:
+        yield _Complaint(
+            False,
+            f"a load process is busy for {busiest:.1%} of the time; {MOST_CPU:.0%} are let pass",
+            _more_client(report),
+        )
+
+
+def _open_loop(report: ClientReport, limit: int) -> Iterator[_Complaint]:
+    lateness = report.lateness
+    if lateness is None:
+        yield _Complaint(None, "the client's report of an open loop has no lateness")
+        return
+    hint = _more_client(report)
+    if report.in_flight > MOST_CPU * report.concurrency:
+        hint = f"concurrency above {report.concurrency}, the most in flight, or a lower rate"
+    if tail_ns(lateness) > limit:
+        yield _Complaint(
+            False,
+            f"requests are sent {milliseconds(tail_ns(lateness))} late; {milliseconds(limit)} are let pass",
+            hint,
+        )
+    asked, achieved = report.asked_rate, report.achieved_rate
+    if lateness.n < 2:
+        return
+    if asked is None or achieved is None:
+        yield _Complaint(None, "the client's report of an open loop has no rate")
+    # The same gaps, as they were due and as they were sent; a late last request alone is no slower load.
+    elif (lateness.n - 1) / achieved * LEAST_RATE > (lateness.n - 1) / asked + limit / 1e9:
+        yield _Complaint(
+            False,
+            f"{achieved:.4g} requests a second were sent of {asked:.4g} asked for; "
+            f"{LEAST_RATE:.0%} of them are the least",
+            hint,
+        )
+
+
+def _cpu(process: ProcessReport) -> float:
+    span = process.ended_ns - process.started_ns
+    return process.cpu_ns / span if span > 0 else 0.0
+
+
+def _more_client(report: ClientReport) -> str:
+    return MORE_CLIENT.format(more=len(report.processes) + 1)

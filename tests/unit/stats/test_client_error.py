@@ -1,0 +1,216 @@
+"""When a client's numbers are the server's: every limit, from both sides."""
+
+from dataclasses import replace
+
+import pytest
+
+from fairtrial.schema.client import ClientReport, ProcessReport, Spread
+from fairtrial.schema.client_vocab import Transport
+from fairtrial.schema.vocab import LoadKind, StampSource
+from fairtrial.stats.client_error import client_error, milliseconds, tail_ns
+
+US, MS, S = 10**3, 10**6, 10**9
+
+
+def spread(tail: int, n: int = 1000) -> Spread:
+    return Spread(n=n, p50_ns=tail // 2, p99_ns=tail, max_ns=10 * tail)
+
+
+def process(lag: int | None = 80 * US, cpu: float = 0.3, span: int = 4 * S) -> ProcessReport:
+    lags = None if lag is None else spread(lag)
+    return ProcessReport(started_ns=1000, ended_ns=1000 + span, cpu_ns=int(cpu * span), loop_lag=lags)
+
+
+CLOSED = ClientReport(
+    transport=Transport.OWN,
+    stamps=StampSource.KERNEL,
+    load=LoadKind.CLOSED_LOOP,
+    concurrency=16,
+    asked_rate=None,
+    achieved_rate=50.0,
+    in_flight=15.5,
+    processes=(process(),),
+    handing=spread(40 * US),
+    lateness=None,
+    turnaround=spread(150 * US),
+    read_lag=spread(90 * US),
+    distrusted_stamps=0,
+)
+OPEN = replace(
+    CLOSED,
+    load=LoadKind.OPEN_LOOP,
+    concurrency=1024,
+    asked_rate=50.0,
+    achieved_rate=49.9,
+    lateness=spread(120 * US),
+    turnaround=None,
+)
+
+
+def judged(
+    report: ClientReport, ttft: float | None = 50.0 * MS, bounded: float = 0.0, e2e: float | None = None
+):
+    return client_error(report, median_ttft_ns=ttft, bounded_share=bounded, median_e2e_ns=e2e)
+
+
+@pytest.mark.parametrize("report", [CLOSED, OPEN])
+def test_a_good_client(report: ClientReport) -> None:
+    found = judged(report)
+    assert found.holds is True
+    # 40 us to hand over and 50 us of the kernel's; 5 % of 50 ms are let pass.
+    assert (found.error_bound_ns, found.stamp_error_ns, found.limit_ns) == (90 * US, 50 * US, 2500 * US)
+    assert found.reason == "a TTFT is wrong by at most 0.09 ms (2.5 ms are let pass)"
+    assert found.hint == ""
+    assert found.loop_lag_ns == 80 * US
+    assert found.cpu_share == pytest.approx(0.3)
+
+
+def test_the_limit_is_half_a_millisecond_at_least() -> None:
+    for ttft in (None, 0.0, 10.0 * MS):
+        assert judged(CLOSED, ttft).limit_ns == 500 * US
+    assert judged(CLOSED, 11.0 * MS).limit_ns == 550 * US
+
+
+@pytest.mark.parametrize(("handing", "holds"), [(449 * US, True), (450 * US, True), (451 * US, False)])
+def test_handing_over_may_take_what_the_kernel_leaves(handing: int, holds: bool) -> None:
+    found = judged(replace(CLOSED, handing=spread(handing)), 1.0 * MS)
+    assert found.holds is holds
+    if not holds:
+        assert "0.5 ms are let pass" in found.reason
+        assert found.hint.startswith("client_processes = 2,")
+
+
+@pytest.mark.parametrize(
+    ("bounded", "bound"), [(0.0, 90 * US), (0.01, 90 * US), (0.0101, 170 * US), (1.0, 170 * US)]
+)
+def test_bounded_stamps_add_how_long_the_loop_stood(bounded: float, bound: int) -> None:
+    assert judged(CLOSED, bounded=bounded).error_bound_ns == bound
+
+
+def test_kernel_stamps_that_were_set_aside_add_it_too() -> None:
+    # 10 of 1,010 reads are less than 1 %, 11 of 1,011 more.
+    assert judged(replace(CLOSED, distrusted_stamps=10)).error_bound_ns == 90 * US
+    assert judged(replace(CLOSED, distrusted_stamps=11)).error_bound_ns == 170 * US
+    assert judged(replace(CLOSED, distrusted_stamps=5, read_lag=None)).error_bound_ns == 170 * US
+
+
+def test_stamps_of_the_program_are_late_by_its_loop() -> None:
+    report = replace(CLOSED, stamps=StampSource.USER, read_lag=None)
+    found = judged(report)
+    assert (found.error_bound_ns, found.stamp_error_ns, found.holds) == (120 * US, 80 * US, True)
+    slow = replace(report, processes=(process(), process(lag=3 * MS)))
+    found = judged(slow)
+    assert (found.error_bound_ns, found.holds) == (3040 * US, False)
+    assert "0.04 ms to hand a request over, 3 ms to stamp its first token" in found.reason
+    assert found.hint.startswith("client_processes = 3,")
+
+
+def test_few_values_are_judged_by_the_largest() -> None:
+    assert tail_ns(spread(US, n=99)) == 10 * US
+    assert tail_ns(spread(US, n=100)) == US
+    assert judged(replace(CLOSED, handing=spread(40 * US, n=99)), 1.0).error_bound_ns == 450 * US
+
+
+@pytest.mark.parametrize(
+    ("report", "reason"),
+    [
+        (replace(CLOSED, handing=None), "no request was handed"),
+        (replace(CLOSED, processes=(process(), process(lag=None))), "no loop lag"),
+        (replace(CLOSED, stamps=StampSource.USER, processes=(process(lag=None, span=MS),)), "no loop lag"),
+        (replace(OPEN, lateness=None), "no lateness"),
+        (replace(OPEN, asked_rate=None), "no rate"),
+        (replace(OPEN, achieved_rate=None), "no rate"),
+    ],
+)
+def test_what_is_not_stated_is_unknown(report: ClientReport, reason: str) -> None:
+    found = judged(report)
+    assert found.holds is None
+    assert reason in found.reason
+
+
+def test_a_moment_of_traffic_needs_no_loop_lag_for_kernel_stamps() -> None:
+    moment = replace(CLOSED, processes=(process(lag=None, span=49 * MS),))
+    assert judged(moment).holds is True
+    assert judged(moment, bounded=0.5).holds is None
+    assert judged(replace(moment, processes=(process(lag=None, span=50 * MS),))).holds is None
+
+
+def test_a_process_that_sent_nothing_is_not_asked() -> None:
+    idle = ProcessReport(started_ns=5, ended_ns=5, cpu_ns=0, loop_lag=None)
+    assert judged(replace(CLOSED, processes=(process(), idle))).holds is True
+
+
+def test_what_is_wrong_outweighs_what_is_unknown() -> None:
+    found = judged(replace(CLOSED, handing=None, turnaround=spread(9 * MS)))
+    assert found.holds is False
+    assert "waits 9 ms" in found.reason
+    assert "handed" not in found.reason
+
+
+@pytest.mark.parametrize(
+    ("turnaround", "ttft", "holds"),
+    [(MS, 1.0, True), (MS + 1, 1.0, False), (5 * MS, 100.0 * MS, True), (5 * MS + 1, 100.0 * MS, False)],
+)
+def test_a_free_slot_is_filled_soon(turnaround: int, ttft: float, holds: bool) -> None:
+    assert judged(replace(CLOSED, turnaround=spread(turnaround)), ttft).holds is holds
+    # An open loop has no slots to fill.
+    assert judged(replace(OPEN, turnaround=spread(turnaround)), ttft).holds is True
+
+
+@pytest.mark.parametrize(("cpu", "holds"), [(0.9, True), (0.95, False)])
+def test_a_busy_process_of_a_closed_loop(cpu: float, holds: bool) -> None:
+    report = replace(CLOSED, processes=(process(cpu=0.1), process(cpu=cpu)))
+    found = judged(report)
+    assert (found.holds, found.cpu_share) == (holds, pytest.approx(cpu))
+    # In an open loop it may be waiting without sleeping; being late is what counts there.
+    assert judged(replace(OPEN, processes=report.processes)).holds is True
+
+
+def test_a_late_open_loop() -> None:
+    assert judged(replace(OPEN, lateness=spread(MS)), 1.0).holds is True
+    found = judged(replace(OPEN, lateness=spread(MS + 1)), 1.0)
+    assert found.holds is False
+    assert found.hint.startswith("client_processes = 2,")
+    full = judged(replace(OPEN, lateness=spread(80 * MS), in_flight=1000.0))
+    assert full.holds is False
+    assert full.hint.startswith("concurrency above 1024")
+
+
+@pytest.mark.parametrize(
+    ("n", "achieved", "holds"),
+    [
+        # 999 gaps at 50 a second are 19.98 s; 0.01 of it is far above a late last request.
+        (1000, 49.6, True),
+        (1000, 49.4, False),
+        # 9 gaps are 180 ms: sent within 183.8 ms they are on time, as a last request may be 2.5 ms late.
+        (10, 9 / 0.1838, True),
+        (10, 9 / 0.1850, False),
+        (1, 1.0, True),
+    ],
+)
+def test_an_open_loop_that_sends_less_than_it_was_asked(n: int, achieved: float, holds: bool) -> None:
+    report = replace(OPEN, achieved_rate=achieved, lateness=Spread(n=n, p50_ns=US, p99_ns=US, max_ns=US))
+    assert judged(report).holds is holds
+
+
+def test_the_end_of_a_response_is_stamped_by_the_program() -> None:
+    report = replace(CLOSED, read_lag=spread(2 * MS))
+    # 40 us and 2 ms: more than 5 % of 40 ms, less than 5 % of 41 ms.
+    assert judged(report).holds is True
+    assert judged(report, e2e=40.0 * MS).holds is False
+    assert judged(report, e2e=41.0 * MS).holds is True
+
+
+def test_every_fault_is_named() -> None:
+    report = replace(
+        CLOSED, handing=spread(5 * MS), turnaround=spread(7 * MS), processes=(process(cpu=0.99),)
+    )
+    found = judged(report, 1.0)
+    assert len(found.reason.split("; ")) == 6  # each of the three with its limit
+    for part in ("TTFT may be wrong by 5", "waits 7 ms", "busy for 99"):
+        assert part in found.reason
+
+
+def test_durations_as_people_read_them() -> None:
+    shown = {80 * US: "0.08 ms", 12 * MS: "12 ms", 2500 * US: "2.5 ms", 1250 * MS: "1,250 ms", 0: "0 ms"}
+    assert {ns: milliseconds(ns) for ns in shown} == shown
