@@ -1,29 +1,23 @@
-import hashlib
 import json
 
 import pytest
 
-from fairtrial.drive.corpus import Corpus, Domain, Prompt, prompt_ids, prompt_of, prompt_text, read_lines
+from fairtrial.drive.corpus import Corpus, prompt_of, prompts_of, read_lines
 from fairtrial.drive.words import WORDS
 from fairtrial.profiles.registry import profile
 from fairtrial.schema.cases import Case, cases_of
+from fairtrial.schema.client_vocab import Capability
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.plan import Phases, RequestsFile
 from fairtrial.schema.vocab import Endpoint, Phase
 
 REFERENCE = profile("reference")
 OPENAI = profile("openai")
+ALPHABET = range(REFERENCE.reserved_ids, REFERENCE.vocabulary)
 
 
 def ids(workload, case, repetition=1, length=16):
-    return prompt_ids(prompt_of(workload, case, repetition), length, REFERENCE)
-
-
-def test_exact_length_and_range_for_every_length(workload):
-    for length in (1, 2, 3, 4, 5, 6, 100):
-        made = prompt_ids(Prompt(workload(), Domain.CORPUS, 1, 0), length, REFERENCE)
-        assert len(made) == length
-        assert all(REFERENCE.reserved_ids <= token < REFERENCE.vocabulary for token in made)
+    return prompts_of(workload).ids(prompt_of(workload, case, repetition), length, ALPHABET)
 
 
 def test_every_prompt_of_a_workload_is_its_own_from_the_leading_digits(workload):
@@ -51,35 +45,6 @@ def test_repetitions_send_the_same_prompts_unless_the_plan_says_otherwise(worklo
     assert ids(fresh, case, 1) != ids(fresh, case, 2)
 
 
-def test_seed_and_name_change_the_drawn_part(workload):
-    case = Case("c001", Phase.MEASURED, 1)
-    base = ids(workload(), case)
-    assert ids(workload(seed=8), case)[5:] != base[5:]
-    assert ids(workload(name="other"), case)[5:] != base[5:]
-
-
-def test_ids_by_a_second_hand(workload):
-    """The documented recipe, done again: digits of the number, then SHAKE-256 scaled to the span."""
-    load = workload(measured=3)
-    prompt = prompt_of(load, Case("w001", Phase.WARMUP, 1), 1)
-    span = REFERENCE.vocabulary - REFERENCE.reserved_ids
-    digits = 1
-    while span**digits < 2**32:
-        digits += 1
-    number = 1 + 3 * 1  # ordinal 1; three prompts wide; domain warm-up is the second
-    seed = hashlib.sha256(b"7\nfixed-work\nWARMUP\n1\n0").digest()
-    stream = hashlib.shake_256(seed).digest(4 * (16 - digits))
-    drawn = [int.from_bytes(stream[i : i + 4], "little") * span // 2**32 for i in range(0, len(stream), 4)]
-    head = [number // span**i % span for i in range(digits)]
-    assert prompt_ids(prompt, 16, REFERENCE) == tuple(REFERENCE.reserved_ids + x for x in head + drawn)
-
-
-def test_text_prompts_have_the_nominal_number_of_words(workload):
-    text = prompt_text(Prompt(workload(), Domain.CORPUS, 2, 0), 40)
-    assert len(text.split(" ")) == 40
-    assert set(text.split()) <= set(WORDS)
-
-
 def test_bodies_take_ids_where_the_engine_does_and_text_otherwise(workload):
     case = Case("c000", Phase.MEASURED, 0)
     body = json.loads(Corpus(workload(), REFERENCE, "m").body(case, 1))
@@ -89,6 +54,17 @@ def test_bodies_take_ids_where_the_engine_does_and_text_otherwise(workload):
     assert len(chat["messages"][0]["content"].split()) == 8
     plain = json.loads(Corpus(workload(), OPENAI, "m").body(case, 1))
     assert len(plain["prompt"].split()) == 8
+    assert set(plain["prompt"].split()) <= set(WORDS)
+
+
+def test_what_the_server_was_seen_to_take_counts_more_than_its_profile(workload):
+    case = Case("c000", Phase.MEASURED, 0)
+    unable = frozenset(Capability) - {Capability.PROMPT_IDS, Capability.TOKEN_IDS}
+    body = json.loads(Corpus(workload(), REFERENCE, "m", capabilities=unable).body(case, 1))
+    assert len(body["prompt"].split()) == 8
+    assert "return_token_ids" not in body
+    able = json.loads(Corpus(workload(), REFERENCE, "m", capabilities=frozenset(Capability)).body(case, 1))
+    assert able == json.loads(Corpus(workload(), REFERENCE, "m").body(case, 1))
 
 
 def from_file(workload, lines, engine=REFERENCE, **changes):
@@ -113,6 +89,12 @@ def test_declared_bodies_go_out_as_they_are_but_for_model_and_stream(workload):
     }
     second = json.loads(corpus.body(Case("c001.2", Phase.MEASURED, 1), 1))
     assert (second["messages"][0]["content"], second["stream"]) == ("ho", True)
+
+
+def test_stream_options_of_a_body_stay_beside_the_count_that_is_asked_for(workload):
+    line = {"prompt": "a", "stream_options": {"continuous_usage_stats": True, "include_usage": False}}
+    body = json.loads(from_file(workload, [line]).body(Case("c000", Phase.MEASURED, 0), 1))
+    assert body["stream_options"] == {"continuous_usage_stats": True, "include_usage": True}
 
 
 def test_token_ids_are_asked_for_in_the_engines_own_words(workload):
