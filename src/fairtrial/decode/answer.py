@@ -1,21 +1,22 @@
 """An answer put together from its chunks: text, ids, calls, usage, and what was odd about it."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
-from fairtrial.decode.chunks import error_of, piece_of
+from fairtrial.decode.chunks import error_of, piece_of, usual_chunk
+from fairtrial.decode.cumulative import RepeatedAnswer
+from fairtrial.decode.pieces import Piece
 from fairtrial.decode.tool_calls import ToolCall, ToolCalls
 from fairtrial.decode.usage import StatedUsage, UsageReader
-from fairtrial.decode.values import ShapeError, clean, load_object
+from fairtrial.decode.values import ShapeError, clean, load_object, object_at
 from fairtrial.decode.words import ABORTS, DONE, ERRORS, KNOWN
-from fairtrial.schema.requests import TokenEvent, Usage
+from fairtrial.schema.requests import Usage
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A decoded answer, whole or as far as it came."""
+    """A decoded answer, whole or as far as it came. It knows no time: the same in every cut."""
 
     content: str
     reasoning: str
@@ -27,6 +28,7 @@ class Answer:
     finish_reasons: frozenset[str]
     """Every finish reason seen: one that tells of a failure is not outlived by a later one."""
     done_seen: bool
+    """The end mark of its protocol came: ``[DONE]``, or a last chunk that says so itself."""
     whole: bool
     """It came as one JSON body, and all of that body was read."""
     error_message: str | None
@@ -34,7 +36,10 @@ class Answer:
     models: tuple[str, ...]
     """The first two different models that its chunks say they come from, each cut to 200 characters."""
     flags: frozenset[StreamFlag]
-    events: tuple[TokenEvent, ...]
+    event_ids: tuple[int, ...]
+    """How many token ids each token event carried."""
+    first_visible: int | None
+    """Which of the token events was the first with text or a tool call."""
 
 
 MAX_NAME = 200
@@ -47,48 +52,67 @@ def model_name(value: object) -> str:
 
 
 class AnswerDecoder:
-    """Takes events or one whole body and yields the answer."""
+    """Takes events or one whole body and yields the answer.
 
-    def __init__(self) -> None:
+    Args:
+        hurry: Whether chunks of the usual shape are read the quick way; the result is the same.
+    """
+
+    def __init__(self, *, hurry: bool = True) -> None:
+        self._hurry = hurry
         self._content: list[str] = []
         self._reasoning: list[str] = []
         self._ids: list[int] = []
         self._calls = ToolCalls()
         self._usage = UsageReader()
+        self._repeated: RepeatedAnswer | None = None
         self._finish: list[str] = []
         self._done = False
         self._whole = False
         self._error: str | None = None
+        self._last_model: object = None
         self._models: list[str] = []
         self._malformed = False
-        self._events: list[TokenEvent] = []
+        self._event_ids: list[int] = []
+        self._first_visible: int | None = None
 
-    def event(self, data: bytes, at_ns: int) -> None:
-        """Take the data of one event that was complete at a stamp."""
+    def event(self, data: bytes) -> bool:
+        """Take the data of one event.
+
+        Returns:
+            Whether it is a token event.
+        """
         if data.strip() == DONE:
             self._done = True
-            return
+            return False
         try:
-            self._chunk(load_object(data), at_ns)
+            chunk = load_object(data)
+            usual = usual_chunk(chunk) if self._hurry else None
+            if usual is None:
+                return self._chunk(chunk)
         except ShapeError:
             self._malformed = True
+            return False
+        content, reasoning, ids = usual
+        self._note_model(chunk.get("model"))
+        return bool(content or reasoning or ids) and self._token_event(content, reasoning, ids)
 
-    def body(self, data: bytes, at_ns: int) -> bool:
+    def body(self, data: bytes) -> bool | None:
         """Take a whole JSON body.
 
         Returns:
-            False if it is no JSON object.
+            Whether it is a token event; None if it is no JSON object.
         """
         try:
             chunk = load_object(data)
         except ShapeError:
-            return False
+            return None
         self._whole = True
         try:
-            self._chunk(chunk, at_ns)
+            return self._chunk(chunk)
         except ShapeError:
             self._malformed = True
-        return True
+            return False
 
     def result(self, *, partial_event: bool) -> Answer:
         """The answer as far as it came.
@@ -97,13 +121,12 @@ class AnswerDecoder:
             partial_event: The stream ended inside an event, which was discarded.
         """
         stated, calls = self._usage.result(), self._calls.result()
-        flags = self._timeless_flags(stated, calls)
+        flags = self._flags(stated, calls)
         if partial_event:
             flags.add(StreamFlag.PARTIAL_EVENT_DISCARDED)
-        if len(self._events) > 1 and all(a.at_ns == b.at_ns for a, b in pairwise(self._events)):
-            flags.add(StreamFlag.SINGLE_BURST)
+        content = "".join(self._content) if self._repeated is None else self._repeated.text()
         return Answer(
-            content=clean("".join(self._content)),
+            content=clean(content),
             reasoning=clean("".join(self._reasoning)),
             tool_calls=calls,
             output_ids=tuple(self._ids) if self._ids else None,
@@ -115,45 +138,77 @@ class AnswerDecoder:
             error_message=self._error,
             models=tuple(self._models),
             flags=frozenset(flags),
-            events=tuple(self._events),
+            event_ids=tuple(self._event_ids),
+            first_visible=self._first_visible,
         )
 
-    def _chunk(self, chunk: dict[str, object], at_ns: int) -> None:
+    def _chunk(self, chunk: dict[str, object]) -> bool:
         message = error_of(chunk)
         if message is not None:
-            # The first error is the cause; later ones follow from it.
-            self._error = self._error or message
-        model = model_name(chunk.get("model"))
-        if model and len(self._models) < 2 and model not in self._models:
-            self._models.append(model)
+            self._note_error(message)
+        self._note_model(chunk.get("model"))
         self._usage.feed(chunk)
-        piece = piece_of(chunk)
-        self._calls.feed(list(piece.tool_calls))
-        self._content.append(piece.content)
-        self._reasoning.append(piece.reasoning)
-        self._ids.extend(piece.ids)
+        piece = self._piece(chunk)
+        fresh = not (piece.instead and self._event_ids)
+        if fresh:
+            self._calls.feed(piece.tool_calls, whole=piece.calls_whole)
+        self._note_model(piece.model)
+        if piece.error is not None:
+            self._note_error(piece.error)
         if piece.finish_reason is not None:
             self._finish.append(clean(piece.finish_reason[:MAX_NAME]))
-        if piece.native_end:
-            self._usage.feed_native(chunk)
-        if piece.has_token:
-            event = TokenEvent(at_ns=at_ns, tokens=len(piece.ids) or None, visible=piece.visible)
-            self._events.append(event)
+        if piece.usage is not None:
+            self._usage.state(piece.usage)
+        self._done |= piece.last
+        if not fresh or not piece.has_token:
+            return False
+        return self._token_event(piece.content, piece.reasoning, piece.ids, visible=piece.visible)
 
-    def _timeless_flags(self, stated: StatedUsage, calls: tuple[ToolCall, ...]) -> set[StreamFlag]:
+    def _piece(self, chunk: dict[str, object]) -> Piece:
+        if "meta_info" not in chunk or "choices" in chunk:
+            return piece_of(chunk)
+        self._repeated = self._repeated or RepeatedAnswer()
+        return self._repeated.piece(chunk, object_at(chunk, "meta_info") or {})
+
+    def _token_event(
+        self, content: str, reasoning: str, ids: list[int] | tuple[int, ...], *, visible: bool = False
+    ) -> bool:
+        if content:
+            self._content.append(content)
+        if reasoning:
+            self._reasoning.append(reasoning)
+        if self._first_visible is None and (content or visible):
+            self._first_visible = len(self._event_ids)
+        self._ids.extend(ids)
+        self._event_ids.append(len(ids))
+        return True
+
+    def _note_model(self, stated: object) -> None:
+        if stated == self._last_model or stated is None:
+            return
+        self._last_model = stated
+        model = model_name(stated)
+        if model and len(self._models) < 2 and model not in self._models:
+            self._models.append(model)
+
+    def _note_error(self, message: str) -> None:
+        # The first error is the cause; later ones follow from it.
+        self._error = self._error or message
+
+    def _flags(self, stated: StatedUsage, calls: tuple[ToolCall, ...]) -> set[StreamFlag]:
         usage = stated.usage
         output = len(self._ids) if usage.output_tokens is None else usage.output_tokens
-        counted = bool(self._events) and all(event.tokens is not None for event in self._events)
+        counted = bool(self._event_ids) and 0 not in self._event_ids
         facts = {
             StreamFlag.MALFORMED_EVENT: self._malformed,
             StreamFlag.USAGE_MISSING: usage.output_tokens is None,
             StreamFlag.DONE_MISSING: not self._done and not self._whole,
             StreamFlag.FINISH_REASON_MISSING: not self._finish,
             StreamFlag.UNKNOWN_FINISH_REASON: bool(set(self._finish) - KNOWN - ERRORS - ABORTS),
-            StreamFlag.MULTI_TOKEN_EVENTS: output > len(self._events) > 0,
+            StreamFlag.MULTI_TOKEN_EVENTS: output > len(self._event_ids) > 0,
             StreamFlag.USAGE_CONTRADICTS: stated.contradicts
             or (counted and usage.output_tokens not in {None, len(self._ids)}),
-            StreamFlag.NO_VISIBLE_CONTENT: not any(event.visible for event in self._events),
+            StreamFlag.NO_VISIBLE_CONTENT: self._first_visible is None,
             StreamFlag.TOOL_CALL_MALFORMED: any(
                 call.name is None or not call.arguments_valid_json for call in calls
             ),
@@ -179,4 +234,4 @@ def outcome_of(answer: Answer, *, broken: bool) -> Outcome:
     ended = answer.finish_reason is not None or answer.done_seen or (answer.whole and not broken)
     if not ended:
         return Outcome.TRANSPORT_ERROR if broken else Outcome.TRUNCATED
-    return Outcome.OK if answer.events else Outcome.EMPTY
+    return Outcome.OK if answer.event_ids else Outcome.EMPTY

@@ -5,8 +5,16 @@ from dataclasses import dataclass
 from fairtrial.decode.answer import model_name
 from fairtrial.decode.values import ShapeError, count_of, load_object
 
-_LIMITS = ("max_tokens", "max_completion_tokens")
-"""Where a body says how many tokens it wants at most; the newer name counts where the older is absent."""
+_LIMITS = (
+    (None, "max_tokens"),
+    (None, "max_completion_tokens"),
+    (None, "max_output_tokens"),
+    (None, "n_predict"),
+    ("sampling_params", "max_new_tokens"),
+    ("options", "num_predict"),
+)
+"""Where a body says how many tokens it wants at most: OpenAI's older and newer routes, llama.cpp's own,
+SGLang's own, Ollama's own. The first that is there counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +34,14 @@ def asked_of(sent: bytes) -> Asked:
         document = load_object(body)
     except ShapeError:
         return Asked(body, "", None)
-    limits = (count_of(document.get(key)) for key in _LIMITS)
+    limits = (_limit(document, *place) for place in _LIMITS)
     return Asked(
         body,
         model_name(document.get("model")),
         next((limit for limit in limits if limit is not None), None),
     )
+
+
+def _limit(document: dict[str, object], parent: str | None, key: str) -> int | None:
+    place = document if parent is None else document.get(parent)
+    return count_of(place.get(key)) if isinstance(place, dict) else None

@@ -1,36 +1,71 @@
 """One chunk of an answer, from a stream or a whole body, in any of the shapes servers send."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from fairtrial.decode.native_chunks import native_piece
+from fairtrial.decode.pieces import NOTHING, Piece, id_list
+from fairtrial.decode.typed_chunks import typed_piece
 from fairtrial.decode.values import ShapeError, count_of, list_at, object_at, text_at
-from fairtrial.decode.words import NATIVE_STOPS
+from fairtrial.schema.types import MAX_SAFE_INTEGER
+
+_ELSEWHERE = frozenset(
+    {
+        *("error", "prompt_progress", "response_token_ids", "__verbose", "timings", "sglext"),
+        *("cached_tokens_by_source", "cached_tokens_details"),
+    }
+)
+"""Keys beside ``choices`` that make a chunk say more than text, reasoning and ids of choice 0."""
+_FIRST = (None, 0)
+_NO_DELTA: Mapping[str, object] = {}
+_NO_CALLS: tuple[object, ...] = (None, [])
+_NO_IDS: list[object] = []
+
+Usual = tuple[str, str, list[int]]
+"""Text, reasoning and ids of a chunk that says nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """What one chunk adds to the answer."""
+def usual_chunk(chunk: Mapping[str, object]) -> Usual | None:
+    """Read a chunk of the shape that nearly all chunks have; None if it is of any other.
 
-    content: str = ""
-    reasoning: str = ""
-    tool_calls: tuple[object, ...] = ()
-    ids: tuple[int, ...] = ()
-    finish_reason: str | None = None
-    native_end: bool = False
-    """It is the closing chunk of llama.cpp's native route."""
-
-    @property
-    def has_token(self) -> bool:
-        """Whether it carries a generated token: text, reasoning, a tool call or an id."""
-        return bool(self.content or self.reasoning or self.tool_calls or self.ids)
-
-    @property
-    def visible(self) -> bool:
-        """Whether it carries output that isn't reasoning: text or a tool call."""
-        return bool(self.content or self.tool_calls)
+    What it returns is what :func:`error_of`, :func:`piece_of` and the usage reader find in the chunk,
+    at a fraction of their cost: one choice, no finish, no tool call, no usage, no log probabilities.
+    """
+    choices = chunk.get("choices")
+    if (
+        type(choices) is not list
+        or len(choices) != 1
+        or chunk.get("usage") is not None
+        or chunk.get("object") == "error"
+        or not _ELSEWHERE.isdisjoint(chunk)
+    ):
+        return None
+    choice = choices[0]
+    return _usual_choice(choice) if type(choice) is dict else None
 
 
-NOTHING = Piece()
+def _usual_choice(choice: Mapping[str, object]) -> Usual | None:
+    delta = choice.get("delta", _NO_DELTA)
+    if (
+        type(delta) is not dict
+        or delta.get("tool_calls") not in _NO_CALLS
+        or choice.get("finish_reason") is not None
+        or choice.get("logprobs") is not None
+        or choice.get("index") not in _FIRST
+        or "response_token_ids" in choice
+        or "message" in choice
+    ):
+        return None
+    content, reasoning = delta.get("content"), delta.get("reasoning_content")
+    content = choice.get("text", "") if content is None or content == "" else content
+    reasoning = delta.get("reasoning") if reasoning is None or reasoning == "" else reasoning
+    ids = choice.get("token_ids")
+    ids = _NO_IDS if ids is None else ids
+    if type(content) is not str or not (reasoning is None or type(reasoning) is str) or type(ids) is not list:
+        return None
+    for token in ids:
+        if type(token) is not int or not 0 <= token <= MAX_SAFE_INTEGER:
+            return None
+    return content, reasoning or "", ids
 
 
 def error_of(chunk: Mapping[str, object]) -> str | None:
@@ -40,7 +75,7 @@ def error_of(chunk: Mapping[str, object]) -> str | None:
         if isinstance(error, dict):
             error = error.get("message", "")
         return error if isinstance(error, str) else ""
-    if chunk.get("object") == "error":
+    if chunk.get("object") == "error" or (chunk.get("type") == "error" and "choices" not in chunk):
         message = chunk.get("message")
         return message if isinstance(message, str) else ""
     return None
@@ -59,11 +94,11 @@ def piece_of(chunk: Mapping[str, object]) -> Piece:
         return NOTHING
     choices = list_at(chunk, "choices")
     if choices is None:
-        return _native_piece(chunk)
+        return typed_piece(chunk) or native_piece(chunk) or NOTHING
     for choice in choices:
         if not isinstance(choice, dict):
             raise ShapeError("a choice is not an object")
-        if choice.get("index") in (None, 0):
+        if choice.get("index") in _FIRST:
             return _choice_piece(chunk, choice)
     return NOTHING
 
@@ -81,40 +116,16 @@ def _choice_piece(chunk: Mapping[str, object], choice: Mapping[str, object]) -> 
     )
 
 
-def _native_piece(chunk: Mapping[str, object]) -> Piece:
-    """A chunk of llama.cpp's own completion route: ``content`` and ``tokens`` at the top."""
-    if "content" not in chunk or "tokens" not in chunk:
-        return NOTHING
-    end = chunk.get("stop") is True
-    kind = text_at(chunk, "stop_type")
-    return Piece(
-        content=text_at(chunk, "content"),
-        ids=_id_list(chunk, "tokens"),
-        finish_reason=NATIVE_STOPS.get(kind, kind) if end and kind else None,
-        native_end=end,
-    )
-
-
 def _ids(chunk: Mapping[str, object], choice: Mapping[str, object]) -> tuple[int, ...]:
     """The token ids of a chunk from the first place that has some."""
     verbose = object_at(chunk, "__verbose") or {}
     return (
-        _id_list(choice, "token_ids")
-        or _id_list(choice, "response_token_ids")
-        or _id_list(chunk, "response_token_ids")
-        or _id_list(verbose, "tokens")
+        id_list(choice, "token_ids")
+        or id_list(choice, "response_token_ids")
+        or id_list(chunk, "response_token_ids")
+        or id_list(verbose, "tokens")
         or _logprob_ids(choice)
     )
-
-
-def _id_list(parent: Mapping[str, object], key: str) -> tuple[int, ...]:
-    ids = []
-    for value in list_at(parent, key) or ():
-        token = count_of(value)
-        if token is None:
-            raise ShapeError(f"{key} holds something that is no token id")
-        ids.append(token)
-    return tuple(ids)
 
 
 def _logprob_ids(choice: Mapping[str, object]) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ evidence is judged: both agree on where a response ends because both ask this cl
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 MAX_HEAD = 65536
 """Largest response head and largest trailer section, in bytes."""
@@ -19,6 +20,10 @@ _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: [^\x00\r\n]*)?"
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*)")
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00\r\n]*)?")
 _LENGTH = re.compile(r"([0-9]{1,15})(?:\s*,\s*\1)*")
+_SHORT_LINE = 24
+"""Chunk lines up to this length are read quickly: no extension, no padding."""
+_SEEN_FIELD = 256
+"""Header lines up to this length are remembered."""
 _OVERLAP = 3
 """How many bytes before new ones can belong to a head end that only now is whole."""
 
@@ -105,10 +110,10 @@ class ResponseFramer:
             return "no HTTP/1.0 or HTTP/1.1 status line"
         headers: dict[str, str] = {}
         for line in lines[1:]:
-            field = _FIELD.fullmatch(line)
+            field = _seen_field(line) if len(line) <= _SEEN_FIELD else _field(line)
             if field is None:
                 return "a header line is not a name and a value"
-            name, value = field[1].decode("ascii").lower(), field[2].decode("latin-1").strip()
+            name, value = field
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         status = int(status_line[2])
         if status < 200 and status != 101:
@@ -171,6 +176,10 @@ class ResponseFramer:
         return line, stop
 
     def _chunk_line(self, data: bytes, position: int) -> int:
+        if not self._line:
+            position = self._whole_chunks(data, position)
+        if position == len(data) or self.malformed is not None:
+            return len(data)
         line, stop = self._next_line(data, position)
         if len(self._line if line is None else line) > MAX_CHUNK_LINE:
             return self._fail(f"a chunk line longer than {MAX_CHUNK_LINE} bytes", data)
@@ -182,6 +191,23 @@ class ResponseFramer:
         self._remaining = int(size[1], 16)
         self._step = self._chunk_data if self._remaining else self._trailers
         return stop
+
+    def _whole_chunks(self, data: bytes, position: int) -> int:
+        """Take the chunks that are here from their size to their end; returns where the next one begins.
+
+        Whatever is not that simple is left to the careful steps: they decide, this only hurries.
+        """
+        offset, ranges, last = self._offset, self.ranges, len(data) - 2
+        for _ in range(MAX_RANGES - len(ranges)):
+            end = data.find(b"\r\n", position, position + _SHORT_LINE)
+            size = _chunk_size(data[position:end]) if end >= 0 else 0
+            begin = end + 2
+            stop = begin + size
+            if not size or stop > last or not data.startswith(b"\r\n", stop):
+                break
+            ranges.append((offset + begin, offset + stop))
+            position = stop + 2
+        return position
 
     def _chunk_data(self, data: bytes, position: int) -> int:
         end = self._take(data, position, self._remaining)
@@ -215,3 +241,20 @@ class ResponseFramer:
         elif not line.endswith(b"\r\n") or _FIELD.fullmatch(line[:-2]) is None:
             return self._fail("a trailer line is not a name and a value", data)
         return stop
+
+
+def _field(line: bytes) -> tuple[str, str] | None:
+    """Name and value of a header line, None if it isn't one."""
+    field = _FIELD.fullmatch(line)
+    return None if field is None else (field[1].decode("ascii").lower(), field[2].decode("latin-1").strip())
+
+
+_seen_field = lru_cache(maxsize=256)(_field)
+"""The lines of one server hardly differ from response to response."""
+
+
+@lru_cache(maxsize=4096)
+def _chunk_size(line: bytes) -> int:
+    """The size that a chunk line states; 0 for the last chunk and for what is no such line."""
+    size = _CHUNK_LINE.fullmatch(line)
+    return 0 if size is None else int(size[1], 16)

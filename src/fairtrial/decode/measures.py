@@ -94,12 +94,12 @@ def _queue(record: RequestRecord) -> Measured:
 
 def _span(record: RequestRecord) -> tuple[int, str | None]:
     """Nanoseconds from the first to the last token event, or 0 and why there is no such span."""
-    events = record.token_events
-    if len(events) < 2:
+    stamps = record.token_event_ns
+    if len(stamps) < 2:
         return 0, "fewer than two token events"
-    if any(later.at_ns < earlier.at_ns for earlier, later in pairwise(events)):
+    if any(later < earlier for earlier, later in pairwise(stamps)):
         return 0, "the stamps of the token events run backwards"
-    span = events[-1].at_ns - events[0].at_ns
+    span = stamps[-1] - stamps[0]
     return span, None if span else "all tokens came in a single burst"
 
 
@@ -127,10 +127,9 @@ def _itl(record: RequestRecord) -> Measured:
     span, reason = _span(record)
     if reason:
         return None, reason
-    counts = [event.tokens for event in record.token_events]
-    later = [count for count in counts[1:] if count is not None]
-    if counts[0] is not None and len(later) == len(counts) - 1:
-        return span / sum(later), None
+    counts = record.token_event_ids
+    if all(counts):
+        return span / sum(counts[1:]), None
     tokens = output_tokens(record)
     if tokens is None:
         return None, "the server states no token count"

@@ -4,27 +4,24 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fairtrial.decode.answer import Answer, AnswerDecoder, outcome_of
+from fairtrial.decode.answer import Answer, outcome_of
 from fairtrial.decode.asked import Asked, asked_of
-from fairtrial.decode.coding import BodyDecoder
+from fairtrial.decode.body import DecodingStoppedError, read_body
 from fairtrial.decode.http_body import ResponseFramer
-from fairtrial.decode.http_errors import class_of, message_of, one_line
-from fairtrial.decode.sse import EventStream
+from fairtrial.decode.http_errors import class_of
+from fairtrial.decode.timeline import NO_TIMES, EventTimes, event_times
 from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.errors import EvidenceError
-from fairtrial.schema.requests import Capture, RequestRecord, TokenEvent
+from fairtrial.schema.requests import Capture, RequestRecord
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import ErrorClass, Outcome
 
-_STREAM_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbfdata:")
 _FLAG_ORDER = {flag: position for position, flag in enumerate(StreamFlag)}
+_FRAMED_AT_ONCE = 1 << 20
+"""Bytes that are framed between two looks at whether somebody still waits."""
 
 ShouldStop = Callable[[], bool]
 """Whether nobody waits for the meaning any more."""
-
-
-class DecodingStoppedError(Exception):
-    """A decoding was given up as its caller wished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +32,7 @@ class Response:
     """None without a whole response head."""
     answer: Answer
     """Nothing but flags where the status is no success."""
+    times: EventTimes
     broken: bool
     """The connection was reset or the body isn't whole."""
     malformed: ErrorClass | None
@@ -46,41 +44,57 @@ class Response:
 
 
 def decode_response(
-    capture: Capture, response: bytes, *, should_stop: ShouldStop = lambda: False
+    capture: Capture, response: bytes, *, should_stop: ShouldStop = lambda: False, hurry: bool = True
 ) -> Response:
-    """Frame and decode the bytes of a response, each read with its own stamp.
+    """Frame and decode the bytes of a response.
+
+    What they say doesn't depend on how they were cut into reads, so all of them are decoded at once;
+    the reads then tell when each event was there.
 
     Args:
         capture: What the client noted of the request.
         response: Exactly the bytes it received.
-        should_stop: Asked before every read: a hostile response can take many seconds.
+        should_stop: Asked now and then: a hostile response can take many seconds.
+        hurry: Whether chunks of the usual shape are read the quick way; the result is the same.
 
     Raises:
         DecodingStoppedError: It said yes.
     """
     framer = ResponseFramer()
-    body: _Body | None = None
-    position = taken = 0
-    for read in capture.reads:
+    for start in range(0, len(response), _FRAMED_AT_ONCE):
         if should_stop():
             raise DecodingStoppedError
-        framer.feed(response[position : position + read.size])
-        position += read.size
-        if body is None and framer.status is not None:
-            body = _Body(framer, should_stop)
-        if body is not None:
-            for start, end in framer.ranges[taken:]:
-                body.feed(response[start:end], read.at_ns)
-            taken = len(framer.ranges)
-    if capture.end in {CaptureEnd.COMPLETE, CaptureEnd.CLOSED}:
+        framer.feed(response[start : start + _FRAMED_AT_ONCE])
+    if capture.end in _PEER_ENDED:
         framer.finish()
-    body = body or _Body(framer, should_stop)
+    body = read_body(framer, response, capture.sizes, should_stop, hurry=hurry)
     broken = capture.error is not None or capture.end is CaptureEnd.RESET or not framer.complete
-    return body.close(framer, broken=broken)
+    malformed = None
+    if framer.malformed is not None:
+        malformed = ErrorClass.MALFORMED_HTTP
+    elif body.coding_error is not None:
+        malformed = ErrorClass.MALFORMED_STREAM
+    return Response(
+        status=framer.status,
+        answer=body.answer,
+        times=event_times(body.ends, body.reach, capture.arrivals_ns, body.data) if body.ends else NO_TIMES,
+        broken=broken,
+        malformed=malformed,
+        not_json=body.not_json,
+        message=body.message,
+    )
+
+
+_PEER_ENDED = frozenset({CaptureEnd.COMPLETE, CaptureEnd.CLOSED})
 
 
 def decode_capture(
-    capture: Capture, response: bytes, sent: bytes, *, should_stop: ShouldStop = lambda: False
+    capture: Capture,
+    response: bytes,
+    sent: bytes,
+    *,
+    should_stop: ShouldStop = lambda: False,
+    hurry: bool = True,
 ) -> RequestRecord:
     """Make the record of one request.
 
@@ -88,19 +102,19 @@ def decode_capture(
         capture: What the client noted of the request.
         response: Exactly the bytes it received.
         sent: Exactly the bytes it sent.
-        should_stop: Asked before every read.
+        should_stop: Asked now and then.
+        hurry: Whether chunks of the usual shape are read the quick way; the result is the same.
 
     Raises:
         DecodingStoppedError: It said yes.
         EvidenceError: The bytes are not those that the capture describes.
     """
     _check_sizes(capture, response, sent)
-    decoded = decode_response(capture, response, should_stop=should_stop)
-    answer, events = decoded.answer, decoded.answer.events
+    decoded = decode_response(capture, response, should_stop=should_stop, hurry=hurry)
+    answer, times = decoded.answer, decoded.times
+    stamps = times.stamps
     outcome, error = _outcome(capture, decoded)
-    flags, asked = set(answer.flags), asked_of(sent)
-    if outcome is Outcome.OK and decoded.broken:
-        flags.add(StreamFlag.TRANSPORT_ERROR_AFTER_FINISH)
+    asked = asked_of(sent)
     return RequestRecord(
         request_id=capture.request_id,
         case=capture.case,
@@ -108,90 +122,54 @@ def decode_capture(
         connection=capture.connection,
         scheduled_ns=capture.scheduled_ns,
         sent_ns=capture.sent_ns,
-        first_byte_ns=capture.reads[0].at_ns if capture.reads else None,
-        first_token_ns=events[0].at_ns if events else None,
-        first_visible_ns=_first_visible(events),
-        last_token_ns=events[-1].at_ns if events else None,
+        first_byte_ns=capture.arrivals_ns[0] if capture.arrivals_ns else None,
+        first_token_ns=stamps[0] if stamps else None,
+        first_visible_ns=None if answer.first_visible is None else stamps[answer.first_visible],
+        last_token_ns=stamps[-1] if stamps else None,
         done_ns=capture.done_ns,
-        token_events=events,
+        token_event_ns=stamps,
+        token_event_ids=answer.event_ids,
+        bounded_events=times.bounded,
+        first_token_bounded=times.first_bounded,
         outcome=outcome,
         error=error,
         detail=None if outcome is Outcome.OK else decoded.message,
         http_status=decoded.status,
         finish_reason=answer.finish_reason,
-        flags=tuple(sorted(flags, key=_FLAG_ORDER.__getitem__)),
+        flags=_flags(decoded, outcome),
         model=_model(answer, asked),
         usage=answer.usage,
         output_ids=answer.output_ids,
-        text_sha256=hashlib.sha256(answer.content.encode()).hexdigest() if events else None,
+        text_sha256=hashlib.sha256(answer.content.encode()).hexdigest() if stamps else None,
         work_sha256=hashlib.sha256(asked.body).hexdigest(),
         asked_output_tokens=asked.output_tokens,
     )
 
 
-class _Body:
-    """Decodes the body of one response as it arrives."""
-
-    def __init__(self, framer: ResponseFramer, should_stop: ShouldStop) -> None:
-        self._should_stop = should_stop
-        self._success = framer.status is not None and framer.status // 100 == 2
-        self._kind = framer.headers.get("content-type", "").partition(";")[0].strip().lower()
-        self._coding = BodyDecoder(framer.headers.get("content-encoding", ""))
-        self._stream = EventStream()
-        self._decoder = AnswerDecoder()
-        self._streamed = self._success and self._kind == "text/event-stream"
-        self._held: list[tuple[bytes, int]] = []
-
-    def feed(self, data: bytes, at_ns: int) -> None:
-        """Take body data that arrived at a stamp."""
-        decoded = self._coding.feed(data)
-        if self._streamed:
-            self._feed_stream(decoded, at_ns)
-        elif decoded:
-            self._held.append((decoded, at_ns))
-
-    def close(self, framer: ResponseFramer, *, broken: bool) -> Response:
-        """Interpret what can only be read when all of it is here."""
-        page = b"".join(data for data, _ in self._held)
-        not_json = False
-        if self._success and not self._streamed:
-            if "json" not in self._kind and page.startswith(_STREAM_STARTS):
-                # A stream under another content type: some proxies relabel it.
-                self._streamed = True
-                for data, at_ns in self._held:
-                    if self._should_stop():
-                        raise DecodingStoppedError
-                    self._feed_stream(data, at_ns)
-            else:
-                not_json = not self._decoder.body(page, self._held[-1][1] if self._held else 0)
-        answer = self._decoder.result(partial_event=self._streamed and self._stream.unfinished)
-        if framer.status is None or (answer.events and answer.error_message is None):
-            message = None
-        elif self._success and not not_json:
-            message = one_line(answer.error_message or "")
-        else:
-            message = message_of(page)
-        return Response(
-            status=framer.status,
-            answer=answer,
-            broken=broken,
-            malformed=_malformed(framer, self._coding),
-            not_json=not_json,
-            message=message,
-        )
-
-    def _feed_stream(self, data: bytes, at_ns: int) -> None:
-        for event in self._stream.feed(data):
-            self._decoder.event(event.data, at_ns)
+def _flags(decoded: Response, outcome: Outcome) -> tuple[StreamFlag, ...]:
+    flags, stamps = set(decoded.answer.flags), decoded.times.stamps
+    if len(stamps) > 1 and min(stamps) == max(stamps):
+        flags.add(StreamFlag.SINGLE_BURST)
+    if outcome is Outcome.OK and decoded.broken:
+        flags.add(StreamFlag.TRANSPORT_ERROR_AFTER_FINISH)
+    return tuple(sorted(flags, key=_FLAG_ORDER.__getitem__))
 
 
 def _check_sizes(capture: Capture, response: bytes, sent: bytes) -> None:
-    arrived = sum(read.size for read in capture.reads)
+    arrived = sum(capture.sizes)
+    hint = "the capture index and its bytes are not from the same phase, or one is damaged"
     if not len(response) == capture.size == arrived:
         raise EvidenceError(
             f"{len(response)} response bytes, but the capture says {capture.size} in reads of {arrived}",
             where=capture.request_id,
-            hint="the capture index and its bytes are not from the same phase, or one is damaged",
+            hint=hint,
+        )
+    reads = len(capture.sizes)
+    if len(capture.arrivals_ns) != reads or len(capture.lags_ns) not in {0, reads}:
+        raise EvidenceError(
+            f"{reads} reads with {len(capture.arrivals_ns)} stamps and {len(capture.lags_ns)} lags",
+            where=capture.request_id,
+            hint=hint,
         )
     if len(sent) != capture.sent_size:
         raise EvidenceError(
@@ -205,10 +183,6 @@ def _model(answer: Answer, asked: Asked) -> str | None:
     """The first of the answer's models that isn't the asked one, else the only one."""
     others = (model for model in answer.models if model != asked.model)
     return next(others, answer.models[0] if answer.models else None)
-
-
-def _first_visible(events: tuple[TokenEvent, ...]) -> int | None:
-    return next((event.at_ns for event in events if event.visible), None)
 
 
 def _outcome(capture: Capture, response: Response) -> tuple[Outcome, ErrorClass | None]:
@@ -228,12 +202,6 @@ def _outcome(capture: Capture, response: Response) -> tuple[Outcome, ErrorClass 
         if response.not_json and not response.broken:
             return Outcome.SERVER_ERROR, ErrorClass.NOT_JSON
     return outcome, _class_of_outcome(outcome, capture, response)
-
-
-def _malformed(framer: ResponseFramer, coding: BodyDecoder) -> ErrorClass | None:
-    if framer.malformed is not None:
-        return ErrorClass.MALFORMED_HTTP
-    return ErrorClass.MALFORMED_STREAM if coding.error is not None else None
 
 
 def _class_of_outcome(outcome: Outcome, capture: Capture, response: Response) -> ErrorClass | None:

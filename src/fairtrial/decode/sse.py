@@ -1,6 +1,7 @@
-"""Incremental event-stream decoding (WHATWG HTML, 9.2), as far as answers need it."""
+"""Event-stream decoding (WHATWG HTML, 9.2), as far as answers need it."""
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -10,6 +11,9 @@ _IDLE = re.compile(rb"(?:%b)++" % (_OTHER % b"*+"))
 _INSIDE = re.compile(rb"(?:%b)++" % (_OTHER % b"++"))
 """The same inside an event, which an empty line ends."""
 _BOM = b"\xef\xbb\xbf"
+_FIELD, _SPACED = b"data:", b"data: "
+_SLICE = 1 << 18
+"""Bytes that the general decoder takes at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,8 @@ class Event:
 
     data: bytes
     """Its data lines joined with LF; never interpreted here."""
+    end: int
+    """Bytes of the stream up to and with the one that ended it. The LF of a closing CRLF comes after."""
 
 
 class EventStream:
@@ -26,13 +32,17 @@ class EventStream:
     Lines end with LF, CR or CRLF and nothing else. An event is delivered with the byte that
     ends its blank line; one that isn't ended that way never is. Comments and fields other
     than ``data`` are skipped, as are events without data.
+
+    Args:
+        offset: Bytes of the stream before the first one fed; they held whole events only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, offset: int = 0) -> None:
         self._partial: list[bytes] = []
         self._data: list[bytes] = []
         self._after_cr = False
-        self._at_start = True
+        self._at_start = offset == 0
+        self._offset = offset
 
     def feed(self, data: bytes) -> list[Event]:
         """Take the next bytes and return the events that they complete."""
@@ -45,14 +55,15 @@ class EventStream:
         while (end := _LINE_END.search(data, position := self._skip(data, position))) is not None:
             self._partial.append(data[position : end.start()])
             position = end.end()
-            event = self._line(b"".join(self._partial))
+            found = self._line(b"".join(self._partial))
             self._partial.clear()
-            if event is not None:
-                events.append(event)
+            if found:
+                events.append(Event(found, self._offset + end.start() + 1))
         if position < len(data):
             self._partial.append(data[position:])
         elif data:
             self._after_cr = data[-1] == 0x0D
+        self._offset += len(data)
         return events
 
     @property
@@ -67,15 +78,74 @@ class EventStream:
         idle = (_INSIDE if self._data else _IDLE).match(data, position)
         return position if idle is None else idle.end()
 
-    def _line(self, line: bytes) -> Event | None:
+    def _line(self, line: bytes) -> bytes:
+        """Take a line; the data of the event that it ends, else nothing."""
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)
         if not line:
             data = b"\n".join(self._data)
             self._data.clear()
-            return Event(data) if data else None
+            return data
         name, _, value = line.partition(b":")
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
-        return None
+        return b""
+
+
+class WholeStream:
+    """The events of a stream that is all here: what :class:`EventStream` finds in it, found sooner.
+
+    Nearly every server sends nothing but events of one ``data`` line, with one kind of line end. They
+    are cut out one by one; at the first event of another shape ``EventStream`` takes over for good,
+    which it can because so far every event was whole.
+
+    Args:
+        body: All bytes of the stream.
+        pulse: Called now and then while no event is found; it may raise to end the search.
+    """
+
+    def __init__(self, body: bytes, pulse: Callable[[], None]) -> None:
+        self._body, self._pulse = body, pulse
+        self.unfinished = False
+        """After the last event: whether the stream ends inside an event or a line."""
+
+    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+        """The events as pairs of data and end (see :class:`Event`)."""
+        body = self._body
+        line_end = _line_end(body)
+        width, position = len(line_end), 0
+        while line_end and position < len(body):
+            if not body.startswith(_FIELD, position):
+                idle = _IDLE.match(body, position)
+                if idle is None:
+                    break
+                position = idle.end()
+                continue
+            end = body.find(line_end, position)
+            if end < 0 or not body.startswith(line_end, end + width):
+                break
+            blank = len(_SPACED) if body.startswith(_SPACED, position) else len(_FIELD)
+            data = body[position + blank : end]
+            position = end + 2 * width
+            if data:
+                yield data, position - width + 1
+        yield from self._general(position)
+
+    def _general(self, position: int) -> Iterator[tuple[bytes, int]]:
+        stream, body = EventStream(position), self._body
+        for start in range(position, len(body), _SLICE):
+            self._pulse()
+            for event in stream.feed(body[start : start + _SLICE]):
+                yield event.data, event.end
+        self.unfinished = stream.unfinished
+
+
+def _line_end(body: bytes) -> bytes:
+    """The one line end of a stream; nothing where it has several kinds or begins with a byte order mark."""
+    if body.startswith(_BOM):
+        return b""
+    if b"\r" not in body:
+        return b"\n"
+    pairs = body.count(b"\r\n")
+    return b"\r\n" if pairs == body.count(b"\r") == body.count(b"\n") else b""

@@ -1,6 +1,6 @@
 """Tool calls put together from the pieces of a stream. No repair: what came is what counts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import orjson
@@ -38,8 +38,12 @@ class ToolCalls:
         self._calls: list[_Parts] = []
         self._last: _Parts | None = None
 
-    def feed(self, entries: list[object]) -> None:
+    def feed(self, entries: Iterable[object], *, whole: bool = False) -> None:
         """Take the entries of one ``tool_calls`` list.
+
+        Args:
+            entries: Pieces of calls.
+            whole: Each is a call of its own, whatever its index.
 
         Raises:
             ShapeError: An entry that isn't a call.
@@ -47,7 +51,7 @@ class ToolCalls:
         for entry in entries:
             if not isinstance(entry, dict):
                 raise ShapeError("a tool call is not an object")
-            self._entry(entry)
+            self._entry({**entry, "index": len(self._calls)} if whole else entry)
 
     def result(self) -> tuple[ToolCall, ...]:
         """All calls in index order."""

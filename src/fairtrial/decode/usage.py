@@ -9,8 +9,15 @@ from fairtrial.schema.vocab import Counter, HitSource
 
 _CACHED = Counter.CACHED_TOKENS.value
 """Servers use the same word."""
+_REASONING = "reasoning_tokens"
 _TIERS = (HitSource.DEVICE, HitSource.HOST, HitSource.MIXED)
 """Their values are also the keys of a split by source."""
+_PROMPT = ("prompt_tokens", "input_tokens")
+_OUTPUT = ("completion_tokens", "output_tokens")
+"""What OpenAI's older routes and its Responses call them."""
+_PROMPT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
+_NOTHING: Mapping[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,6 @@ class UsageReader:
         self._usage: Mapping[str, object] | None = None
         self._sources: Mapping[str, object] | None = None
         self._timings: Mapping[str, object] | None = None
-        self._native: Mapping[str, object] | None = None
 
     def feed(self, chunk: Mapping[str, object]) -> None:
         """Take what one chunk says.
@@ -46,31 +52,34 @@ class UsageReader:
         self._timings = object_at(chunk, "timings") or self._timings
         usage = object_at(chunk, "usage")
         if usage is not None:
-            self._usage = usage
-        self._sources = _sources_in(chunk, usage) or self._sources
+            self.state(usage)
+        extension = object_at(chunk, "sglext") or _NOTHING
+        self._sources = _sources_in((chunk, extension)) or self._sources
 
-    def feed_native(self, chunk: Mapping[str, object]) -> None:
-        """Take the closing chunk of llama.cpp's native route."""
-        self._native = chunk
+    def state(self, usage: Mapping[str, object]) -> None:
+        """Take a usage by itself.
+
+        Raises:
+            ShapeError: Its details are no object.
+        """
+        _details(usage, _OUTPUT_DETAILS)
+        self._sources = _sources_in((_details(usage, _PROMPT_DETAILS), usage)) or self._sources
+        self._usage = usage
 
     def result(self) -> StatedUsage:
         """The counts; None where the server says nothing or nothing that can be true.
 
         More cached tokens than the prompt has, or more from the tiers than from all of them,
-        make every cached count worthless: which of them is wrong can't be known.
+        make every cached count worthless: which of them is wrong can't be known. More reasoning
+        than output makes the reasoning worthless.
         """
-        sources = self._sources or {}
         counts = _Counts()
+        sources = self._sources or _NOTHING
         device, host, mixed = (counts.take(sources.get(tier)) for tier in _TIERS)
-        prompt, output, cached = None, None, None
-        if self._usage is not None:
-            prompt = counts.take(self._usage.get("prompt_tokens"))
-            output = counts.take(self._usage.get("completion_tokens"))
-            cached = counts.take(_details(self._usage).get(_CACHED))
-            cached = counts.take(self._usage.get(_CACHED)) if cached is None else cached
-        elif self._native is not None:
-            prompt = counts.take(self._native.get("tokens_evaluated"))
-            output = counts.take(self._native.get("tokens_predicted"))
+        usage = self._usage or _NOTHING
+        prompt, output = counts.first(usage, _PROMPT), counts.first(usage, _OUTPUT)
+        reasoning = counts.detail(usage, _OUTPUT_DETAILS, _REASONING)
+        cached = counts.detail(usage, _PROMPT_DETAILS, _CACHED)
         stated = [tokens for tokens in (device, host, mixed) if tokens is not None]
         if cached is None and stated:
             cached = counts.take(sum(stated))
@@ -79,15 +88,18 @@ class UsageReader:
         if not _possible(prompt, cached, stated):
             counts.absurd = True
             cached = device = host = mixed = None
-        usage = Usage(
+        if reasoning is not None and output is not None and reasoning > output:
+            counts.absurd, reasoning = True, None
+        found = Usage(
             prompt_tokens=prompt,
             output_tokens=output,
+            reasoning_tokens=reasoning,
             cached_tokens=cached,
             cached_device_tokens=device,
             cached_host_tokens=host,
             cached_mixed_tokens=mixed,
         )
-        return StatedUsage(usage, counts.absurd)
+        return StatedUsage(found, counts.absurd)
 
 
 class _Counts:
@@ -101,20 +113,28 @@ class _Counts:
         self.absurd |= count is None and value is not None
         return count
 
+    def first(self, usage: Mapping[str, object], names: tuple[str, ...]) -> int | None:
+        """The count under the first name that is there."""
+        return self.take(next((usage[name] for name in names if name in usage), None))
+
+    def detail(self, usage: Mapping[str, object], names: tuple[str, ...], key: str) -> int | None:
+        """A count from the details, else from beside them."""
+        count = self.take(_details(usage, names).get(key))
+        return self.take(usage.get(key)) if count is None else count
+
 
 def _possible(prompt: int | None, cached: int | None, stated: list[int]) -> bool:
     return cached is None or (sum(stated) <= cached and (prompt is None or cached <= prompt))
 
 
-def _details(usage: Mapping[str, object] | None) -> Mapping[str, object]:
-    return (object_at(usage, "prompt_tokens_details") if usage is not None else None) or {}
+def _details(usage: Mapping[str, object], names: tuple[str, ...]) -> Mapping[str, object]:
+    """The details under the first name that has some; every one of them must be an object."""
+    found = [details for name in names if (details := object_at(usage, name))]
+    return found[0] if found else _NOTHING
 
 
-def _sources_in(
-    chunk: Mapping[str, object], usage: Mapping[str, object] | None
-) -> Mapping[str, object] | None:
-    extension = object_at(chunk, "sglext") or {}
-    for place in (_details(usage), usage or {}, chunk, extension):
+def _sources_in(places: tuple[Mapping[str, object], ...]) -> Mapping[str, object] | None:
+    for place in places:
         for key in ("cached_tokens_by_source", "cached_tokens_details"):
             sources = object_at(place, key)
             if sources is not None:

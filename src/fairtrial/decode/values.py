@@ -8,6 +8,7 @@ import orjson
 
 from fairtrial.schema.types import MAX_SAFE_INTEGER
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -52,7 +53,7 @@ def _no_constant(name: str) -> object:
 
 def clean(text: str) -> str:
     """Join surrogate pairs that came in two pieces; a half without its other half becomes U+FFFD."""
-    if not any("\ud800" <= char <= "\udfff" for char in text):
+    if text.isascii() or not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from fairtrial.evidence.documents import read
-from fairtrial.schema.base import Record
 from fairtrial.schema.errors import DocumentError, EvidenceError
 from fairtrial.schema.judgment import NormaliserIssue
 from fairtrial.schema.requests import TableHeader
 
-Row = TypeVar("Row", bound=Record)
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,15 @@ Everything in it is what a real run leaves, down to the HTTP bytes; only no serv
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from fairtrial.decode.record import decode_capture
-from fairtrial.evidence.documents import canonical, commitment, sha256_hex
+from fairtrial.evidence.documents import canonical, commitment, json_line, sha256_hex
 from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.profiles.registry import profile
-from fairtrial.schema.base import Record
 from fairtrial.schema.cases import Case, cases_of
+from fairtrial.schema.client import ClientReport
+from fairtrial.schema.client_vocab import Transport
 from fairtrial.schema.facts import (
     BaselineRestored,
     BaselineRestoring,
@@ -33,10 +35,10 @@ from fairtrial.schema.facts import (
     WindowClosed,
     WindowOpened,
 )
+from fairtrial.schema.identity import Geometry, Identity
 from fairtrial.schema.plan import Conversations, FrozenPlan
 from fairtrial.schema.requests import CAPTURE_SCHEMA, REQUESTS_SCHEMA, TableHeader
 from fairtrial.schema.schedule import LaunchPlan, WindowPlan, schedule
-from fairtrial.schema.servers import Geometry, Identity
 from fairtrial.schema.vocab import (
     ArtifactRole,
     Counter,
@@ -50,12 +52,14 @@ from fairtrial.schema.vocab import (
     StampSource,
     WindowOutcome,
 )
+from fairtrial.testing.client_reports import client_report
 from fairtrial.testing.replies import MODEL, MS, Reply, Traffic, request_id
 from fairtrial.testing.small_plan import ROW_PERCENT, small_plan
 
 RUN = "run-of-a-test"
 ORIGIN_MONO = "5000000000"
 ORIGIN_WALL = "1790000000000000000"
+TableSchema = Literal["fairtrial.requests/v1", "fairtrial.capture/v1"]
 _POINTS = {
     Phase.WARMUP: CounterPoint.AFTER_WARMUP,
     Phase.PRIME: CounterPoint.AFTER_PRIME,
@@ -124,6 +128,8 @@ class Script:
     counts: Callable[[Where], Mapping[Counter, int]] = default_counts
     identity: Callable[[FrozenPlan, str, str], Identity] = default_identity
     restored: Callable[[str], Proof] = lambda _: Proof.TRUE
+    client: Callable[[Where, ClientReport], ClientReport | None] = lambda _, report: report
+    """The client's report of a phase, from the punctual one; None: it made none."""
     windows: Callable[[Sequence[WindowPlan]], Sequence[WindowPlan]] = lambda planned: planned
     """The windows that ran, in the order in which they ran."""
 
@@ -288,6 +294,9 @@ class _Run:
         self.now_ns = traffic.now_ns
         failed = sum(1 for record in records if record.outcome is not Outcome.OK)
         stem = f"{launch}-{where.workload}-{where.phase.value}"
+        report = client_report(self.plan.workload(where.workload), traffic.captures)
+        stated = self.script.client(where, report)
+        client = None if stated is None else json_line(stated)
         index = _table(_header(CAPTURE_SCHEMA, launch, where), traffic.captures)
         table = _table(_header(REQUESTS_SCHEMA, launch, where), records)
         self.note(
@@ -305,6 +314,7 @@ class _Run:
                     f"{stem}-response", ArtifactRole.CAPTURE_BYTES, bytes(traffic.response), launch
                 ),
                 sent_bytes=self.seal(f"{stem}-sent", ArtifactRole.SENT_BYTES, bytes(traffic.sent), launch),
+                client=client and self.seal(f"{stem}-client", ArtifactRole.CLIENT, client, launch),
             )
         )
 
@@ -322,22 +332,21 @@ def _ready(launch: str, identity: str, artifact: str) -> LaunchReady:
     )
 
 
-def _header(schema: str, launch: str, where: Where) -> TableHeader:
-    return TableHeader.model_validate(
-        {
-            "schema": schema,
-            "launch": launch,
-            "workload": where.workload,
-            "phase": where.phase,
-            "repetition": where.repetition,
-            "arm": where.arm,
-            "boot": 1,
-            "origin_mono_ns": ORIGIN_MONO,
-            "origin_wall_ns": ORIGIN_WALL,
-            "stamps": StampSource.USER,
-        }
+def _header(schema: TableSchema, launch: str, where: Where) -> TableHeader:
+    return TableHeader(
+        schema=schema,
+        launch=launch,
+        workload=where.workload,
+        phase=where.phase,
+        repetition=where.repetition,
+        arm=where.arm,
+        boot=1,
+        origin_mono_ns=ORIGIN_MONO,
+        origin_wall_ns=ORIGIN_WALL,
+        transport=Transport.OWN,
+        stamps=StampSource.KERNEL,
     )
 
 
-def _table(header: TableHeader, rows: Iterable[Record]) -> bytes:
-    return b"".join(row.model_dump_json().encode() + b"\n" for row in (header, *rows))
+def _table(header: TableHeader, rows: Iterable[object]) -> bytes:
+    return b"".join(json_line(row) for row in (header, *rows))

@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 
 from fairtrial.schema.cases import Case
 from fairtrial.schema.ends import CaptureEnd
-from fairtrial.schema.requests import Capture, Read
+from fairtrial.schema.requests import Capture
 
 MS = 1_000_000
 """Nanoseconds in a millisecond."""
+HANDED_NS = 10_000
+"""How long the system took to take each request."""
+LAG_NS = 15_000
+"""How much later than the kernel the client had each read."""
 MODEL = "small"
 """Name of the model that is asked for and served."""
 
@@ -59,7 +63,6 @@ class Traffic:
         request = b"POST /v1/completions HTTP/1.1\r\nHost: server\r\n" + _length(body) + b"\r\n\r\n" + body
         parts = _parts(reply)
         sent_ns = self.now_ns
-        reads = tuple(Read(at_ns=sent_ns + at_ns, size=len(data)) for at_ns, data in parts)
         response = b"".join(data for _, data in parts)
         capture = Capture(
             request_id=request_id,
@@ -68,8 +71,11 @@ class Traffic:
             connection=0,
             scheduled_ns=None,
             sent_ns=sent_ns,
-            done_ns=reads[-1].at_ns,
-            reads=reads,
+            handed_ns=sent_ns + HANDED_NS,
+            done_ns=sent_ns + parts[-1][0],
+            arrivals_ns=tuple(sent_ns + at_ns for at_ns, _ in parts),
+            sizes=tuple(len(data) for _, data in parts),
+            lags_ns=(LAG_NS,) * len(parts),
             offset=len(self.response),
             size=len(response),
             sent_offset=len(self.sent),

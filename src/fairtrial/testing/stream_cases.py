@@ -10,7 +10,7 @@ from fairtrial.decode.measures import measure
 from fairtrial.decode.record import decode_capture, decode_response
 from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.errors import UsageError
-from fairtrial.schema.requests import Capture, Read, RequestRecord
+from fairtrial.schema.requests import Capture, RequestRecord
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import ErrorClass, Metric, Outcome
 from fairtrial.testing.case_files import Document, number, part, read_bytes, read_document, text
@@ -124,8 +124,11 @@ def _found(wire: _Wire, pieces: Sequence[Piece]) -> Document:
         connection=0,
         scheduled_ns=None,
         sent_ns=wire.sent_ns,
+        handed_ns=wire.sent_ns,
         done_ns=wire.pieces[-1][0],
-        reads=tuple(Read(at_ns=at, size=len(data)) for at, data in pieces),
+        arrivals_ns=tuple(at for at, _ in pieces),
+        sizes=tuple(len(data) for _, data in pieces),
+        lags_ns=(),
         offset=0,
         size=len(response),
         sent_offset=0,
@@ -151,7 +154,7 @@ def _found(wire: _Wire, pieces: Sequence[Piece]) -> Document:
         "done_seen": answer.done_seen,
         "usage": (usage.prompt_tokens, usage.output_tokens),
         "output_tokens": usage.output_tokens,
-        "token_events": len(record.token_events),
+        "token_events": len(record.token_event_ns),
         "error_message": record.detail,
         "flags": {flag.value for flag in record.flags if flag is not StreamFlag.SINGLE_BURST},
         **_times(record, wire.sent_ns),

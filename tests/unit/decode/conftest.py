@@ -2,7 +2,7 @@ import pytest
 
 from fairtrial.decode.record import decode_capture
 from fairtrial.schema.ends import CaptureEnd
-from fairtrial.schema.requests import Capture, Read
+from fairtrial.schema.requests import Capture
 
 MS = 1_000_000
 
@@ -18,7 +18,10 @@ def capture_of(reads, sent=b"", **changes):
         "scheduled_ns": None,
         "sent_ns": 0,
         "done_ns": max([at for at, _ in reads], default=0) * MS,
-        "reads": tuple(Read(at_ns=at * MS, size=len(data)) for at, data in reads),
+        "handed_ns": 0,
+        "arrivals_ns": tuple(at * MS for at, _ in reads),
+        "sizes": tuple(len(data) for _, data in reads),
+        "lags_ns": (),
         "offset": 0,
         "size": len(response),
         "sent_offset": 0,

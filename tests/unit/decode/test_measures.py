@@ -1,7 +1,7 @@
 import pytest
 
 from fairtrial.decode.measures import hit_source, measure, output_tokens
-from fairtrial.schema.requests import RequestRecord, TokenEvent, Usage
+from fairtrial.schema.requests import RequestRecord, Usage
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import ErrorClass, HitSource, Metric, Outcome
 
@@ -10,14 +10,16 @@ MS = 1_000_000
 
 def record(events=(), usage=None, **changes):
     """Token events as (arrival in ms, ids, visible); sent at 100 ms."""
-    made = tuple(TokenEvent(at_ns=at * MS, tokens=tokens, visible=visible) for at, tokens, visible in events)
+    stamps = tuple(at * MS for at, _, _ in events)
     fields = {
         "request_id": "req", "case": "c000", "sequence": 0, "connection": 0,
         "scheduled_ns": None, "sent_ns": 100 * MS, "first_byte_ns": None,
-        "first_token_ns": made[0].at_ns if made else None,
-        "first_visible_ns": next((event.at_ns for event in made if event.visible), None),
-        "last_token_ns": made[-1].at_ns if made else None,
-        "done_ns": 2000 * MS, "token_events": made, "outcome": Outcome.OK, "error": None, "detail": None,
+        "first_token_ns": stamps[0] if stamps else None,
+        "first_visible_ns": next((at * MS for at, _, visible in events if visible), None),
+        "last_token_ns": stamps[-1] if stamps else None,
+        "done_ns": 2000 * MS, "token_event_ns": stamps,
+        "token_event_ids": tuple(ids or 0 for _, ids, _ in events), "bounded_events": 0,
+        "first_token_bounded": False, "outcome": Outcome.OK, "error": None, "detail": None,
         "http_status": 200, "finish_reason": "stop", "flags": (), "usage": usage or Usage(),
         "output_ids": None, "text_sha256": None, "work_sha256": "0" * 64,
         "model": None, "asked_output_tokens": None,

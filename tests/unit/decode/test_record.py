@@ -4,8 +4,9 @@ import zlib
 import orjson
 import pytest
 
+from fairtrial.decode.body import DecodingStoppedError
 from fairtrial.decode.measures import hit_source
-from fairtrial.decode.record import DecodingStoppedError, decode_capture, decode_response
+from fairtrial.decode.record import decode_capture, decode_response
 from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.requests import Usage
 from fairtrial.schema.stream_flags import StreamFlag
@@ -47,10 +48,8 @@ def test_a_plain_stream(decode, stream):
     assert record.first_byte_ns == 5 * MS
     assert record.first_token_ns == record.first_visible_ns == 50 * MS
     assert record.last_token_ns == 60 * MS
-    assert [(e.at_ns, e.tokens, e.visible) for e in record.token_events] == [
-        (50 * MS, None, True),
-        (60 * MS, None, True),
-    ]
+    assert (record.token_event_ns, record.token_event_ids) == ((50 * MS, 60 * MS), (0, 0))
+    assert (record.bounded_events, record.first_token_bounded) == (0, False)
     assert record.usage == Usage(prompt_tokens=7, output_tokens=2)
     assert record.output_ids is None
     assert record.text_sha256 == hashlib.sha256(b"ab").hexdigest()
@@ -87,7 +86,7 @@ def test_a_token_without_text_is_a_token(decode, stream):
         [(10, stream(delta(content="", ids=[140]), delta(content="x", ids=[289, 533]), STOP, DONE))]
     )
     assert record.output_ids == (140, 289, 533)
-    assert [(e.tokens, e.visible) for e in record.token_events] == [(1, False), (2, True)]
+    assert record.token_event_ids == (1, 2)
     assert StreamFlag.SINGLE_BURST in record.flags
 
 
@@ -131,7 +130,7 @@ def test_only_the_first_choice_is_read(decode, stream):
     other = orjson.dumps({"choices": [{"index": 1, "delta": {"content": "z"}, "finish_reason": "stop"}]})
     record = decode([(1, stream(other, A, STOP, DONE))])
     assert record.text_sha256 == hashlib.sha256(b"a").hexdigest()
-    assert len(record.token_events) == 1
+    assert len(record.token_event_ns) == 1
 
 
 def test_half_a_character_in_each_of_two_chunks(capture, stream):
@@ -455,8 +454,14 @@ def test_a_response_that_was_cut_off_as_too_large_is_no_success(decode, stream):
     assert record.text_sha256 == hashlib.sha256(b"a").hexdigest()
 
 
-def test_decoding_can_be_stopped_between_reads(capture, stream):
-    made, response = capture([(i, bytes([byte])) for i, byte in enumerate(stream(A, STOP, DONE))])
+@pytest.mark.parametrize(
+    "body",
+    [b"data: %s\n\n" % A * 1000, b"data: 1\n" * 100_000, b"data: %s\r\r" % A * 1000],
+    ids=["events", "an event without end", "events with another line end"],
+)
+@pytest.mark.parametrize("kind", [b"text/event-stream", b"text/plain"])
+def test_decoding_can_be_stopped(capture, page, kind, body):
+    made, response = capture([(1, page(body, kind=kind))])
     asked = []
 
     def third_time():
@@ -466,19 +471,6 @@ def test_decoding_can_be_stopped_between_reads(capture, stream):
     with pytest.raises(DecodingStoppedError):
         decode_response(made, response, should_stop=third_time)
     assert len(asked) == 3
-
-
-def test_a_stream_under_another_name_can_be_stopped_too(capture, page):
-    body = page(b"data: %s\n\ndata: %s\n\n" % (A, STOP), kind=b"text/plain")
-    made, response = capture([(i, bytes([byte])) for i, byte in enumerate(body)])
-    asked = []
-
-    def after_the_reads():
-        asked.append(1)
-        return len(asked) == len(body) + 2
-
-    with pytest.raises(DecodingStoppedError):
-        decode_response(made, response, should_stop=after_the_reads)
 
 
 def test_a_finish_reason_is_kept_short(decode, stream):

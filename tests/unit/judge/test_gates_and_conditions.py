@@ -1,5 +1,7 @@
 """Each gate and each condition of use, with what makes it fail and what makes it unknown."""
 
+from dataclasses import replace
+
 import pytest
 
 from fairtrial.evidence.documents import canonical
@@ -181,7 +183,7 @@ def test_a_share_that_may_differ():
 def test_two_identities_in_one_arm_fail():
     def identity(plan, arm, launch):
         usual = default_identity(plan, arm, launch)
-        return usual.model_copy(update={"version": "2"}) if launch == "r2b-cold.1" else usual
+        return replace(usual, version="2") if launch == "r2b-cold.1" else usual
 
     judged = judge(fabricate(Script(identity=identity)))
     assert gate(judged, "identity").outcome is GateOutcome.FAILED

@@ -127,7 +127,7 @@ def test_a_name_as_long_as_it_is_kept_is_the_same_name():
     long = "m" * 260
 
     def identity(plan, arm, launch):
-        return default_identity(plan, arm, launch).model_copy(update={"model": long})
+        return replace(default_identity(plan, arm, launch), model=long)
 
     def reply(where, case):
         return replace(default_reply(where, case), model=long)

@@ -135,7 +135,7 @@ def test_the_request_must_ask_for_what_the_plan_declares(asked, made, answer):
     table = normalise(fabricate()).table(Place("cold", 1, "A"), Phase.MEASURED)
     row = table.used[0]
     assert (row.asked_output_tokens, row.output_ids, row.usage.prompt_tokens) == (3, (101, 102, 103), 16)
-    changed = row.model_copy(update={"asked_output_tokens": asked, "output_ids": (101, 102, 103)[:made]})
+    changed = replace(row, asked_output_tokens=asked, output_ids=(101, 102, 103)[:made])
     assert work_of(changed, changed, 3) is answer
     assert work_of(row, changed, 3) is answer
     assert work_of(changed, row, 3) is answer
