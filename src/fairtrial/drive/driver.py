@@ -1,29 +1,27 @@
-"""The measuring client as the trial sees it: one worker process, reused for many phases."""
+"""The measuring client as its caller sees it: load processes, reused for many stretches of traffic."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, monotonic_ns
+from time import monotonic_ns
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import orjson
 
 from fairtrial.drive.capture_files import PhaseFiles
-from fairtrial.drive.job import PhaseJob
+from fairtrial.drive.conversation import Conversation, OnProgress, Outcome, ShouldAbort
 from fairtrial.drive.message import token_bytes
-from fairtrial.drive.phase_files import decode_phase, prepare
-from fairtrial.drive.worker_process import SILENCE_S, WorkerDiedError, WorkerProcess
-from fairtrial.schema.errors import DriverError
+from fairtrial.drive.phase_files import Prepared, prepare
+from fairtrial.drive.self_report import client_report
+from fairtrial.drive.shards import merge
+from fairtrial.drive.traffic import TrafficJob
+from fairtrial.drive.worker_process import WorkerProcess
+from fairtrial.evidence import files
+from fairtrial.schema.client import ClientReport
 
-POLL_S = 0.05
-"""How often a wish to stop is looked for."""
-STOP_GRACE_S = 0.6
-"""Longest wait for a worker that was told to stop; then it is killed."""
-
-OnProgress = Callable[[int, int], None]
-"""Called with the number of requests that are over, and of those that failed."""
-ShouldAbort = Callable[[], bool]
+if TYPE_CHECKING:
+    from fairtrial.drive.decoding import Decoded
+    from fairtrial.drive.job import PhaseJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +45,20 @@ class PhaseResult:
     """Request bytes, without the token."""
     ended_early: str | None
     """Why not every case has a record; None when all have."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Traffic:
-    """How the traffic of a phase came to its end."""
-
-    span: tuple[int, int] | None
-    """Offsets of start and end as the worker measured them; None if it couldn't tell."""
-    death: WorkerDiedError | None
-    stopped: bool
+    report: ClientReport | None
+    """What the client says of itself; None where nothing was sent, or a worker died or was killed."""
+    client: Path | None
+    """The report as a file."""
 
 
 class Driver:
-    """Context manager: the first phase starts the worker, the end reaps it.
+    """Context manager: the first traffic starts the workers, the end reaps them.
 
     Entering takes nothing of the host: a session that only restores the baseline needs no worker.
     """
 
     def __init__(self) -> None:
-        self._worker: WorkerProcess | None = None
+        self._workers: list[WorkerProcess] = []
 
     def __enter__(self) -> Self:
         return self
@@ -74,109 +66,122 @@ class Driver:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
+        workers, self._workers = self._workers, []
+        for worker in workers:
+            worker.close()
 
     @property
     def worker_pid(self) -> int | None:
-        """Process id of the worker; None when there is none."""
-        return None if self._worker is None else self._worker.pid
+        """Process id of the first worker; None when there is none."""
+        return self._workers[0].pid if self._workers else None
 
-    def run_phase(self, job: PhaseJob, *, on_progress: OnProgress, should_abort: ShouldAbort) -> PhaseResult:
-        """Send every case of a phase once, keep what came back, then decode it.
+    @property
+    def worker_pids(self) -> tuple[int, ...]:
+        """Process ids of the workers that are there."""
+        return tuple(worker.pid for worker in self._workers)
+
+    def warm_up(self, processes: int = 1) -> None:
+        """Start so many workers without waiting for them: they get ready while the caller does.
+
+        Raises:
+            DriverError: A worker can't be started.
+        """
+        while len(self._workers) < processes:
+            self._workers.append(WorkerProcess())
+
+    def run_phase(
+        self, job: "PhaseJob", *, on_progress: OnProgress, should_abort: ShouldAbort
+    ) -> PhaseResult:
+        """Send every case of a phase of a trial once, see :meth:`run_traffic`."""
+        from fairtrial.drive.job import traffic_of
+
+        return self.run_traffic(traffic_of(job), on_progress=on_progress, should_abort=should_abort)
+
+    def run_traffic(
+        self, job: TrafficJob, *, on_progress: OnProgress, should_abort: ShouldAbort
+    ) -> PhaseResult:
+        """Send every request once, keep what came back, then decode it.
 
         Failed requests are data and no error. ``should_abort`` is asked twenty times a second; once
         it says yes, traffic ends within a second, what was captured is kept, and decoding it takes
-        two seconds at most. A worker from which nothing is heard for 15 seconds is killed.
+        two seconds at most. A worker from which nothing is heard for 15 seconds is killed. Where one
+        of several workers is gone, the others stop.
 
         Raises:
             UsageError: The job can't be carried out as it stands, e.g. a token that no header can carry.
-            EvidenceError: The phase's files can't be written or read.
-            DriverError: The worker can't be started, or failed and nothing was captured.
+            EvidenceError: The files can't be written or read.
+            DriverError: A worker can't be started, or failed and nothing was captured.
         """
         if job.token is not None:
             token_bytes(job.token)
-        order = prepare(job)
-        message = b'{"order":' + order.to_json() + b',"token":' + orjson.dumps(job.token) + b"}"
+        prepared = prepare(job)
         begun = monotonic_ns() - job.origin.mono_ns
         try:
-            traffic = self._traffic(message, on_progress, should_abort)
+            self.warm_up(len(prepared.orders))
+            workers = self._workers[: len(prepared.orders)]
+            talk = Conversation(workers, prepared.orders)
+            outcome = talk.lead(job.token, on_progress, should_abort)
         except BaseException:
-            self._drop_worker()  # traffic must not go on without anybody who listens
+            self._drop(self._workers)  # traffic must not go on without anybody who listens
             raise
-        result = _result(job, traffic, _Expected(len(order.items), begun), should_abort)
+        self._drop(outcome.lost)
+        result = _result(job, prepared, outcome, begun, should_abort)
         on_progress(result.attempted, result.failed)
         return result
 
-    def _traffic(self, message: bytes, on_progress: OnProgress, should_abort: ShouldAbort) -> _Traffic:
-        if self._worker is None:  # it is the first phase, or the last worker died or did not stop
-            self._worker = WorkerProcess()
-        stopping: float | None = None
-        try:
-            self._worker.tell(message, SILENCE_S)
-            while stopping is None or monotonic() < stopping:
-                span = _listen(self._worker, on_progress)
-                if span is not None:
-                    return _Traffic(span, None, stopped=stopping is not None)
-                if stopping is None and should_abort():
-                    stopping = monotonic() + STOP_GRACE_S
-                    self._worker.tell(b'{"stop":true}', STOP_GRACE_S)
-        except WorkerDiedError as error:
-            self._worker = None
-            return _Traffic(None, error, stopped=stopping is not None)
-        self._drop_worker()
-        return _Traffic(None, None, stopped=True)
-
-    def _drop_worker(self) -> None:
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker = None
+    def _drop(self, workers: list[WorkerProcess] | tuple[WorkerProcess, ...]) -> None:
+        for worker in tuple(workers):
+            worker.kill()
+            self._workers.remove(worker)
 
 
-def _listen(worker: WorkerProcess, on_progress: OnProgress) -> tuple[int, int] | None:
-    """Take one message, if one comes: the span of the traffic once it is over.
+def _result(
+    job: TrafficJob, prepared: Prepared, outcome: Outcome, begun: int, should_abort: ShouldAbort
+) -> PhaseResult:
+    from fairtrial.drive.decoding import decode_captures
 
-    Raises:
-        DriverError: The worker could not do what it was told.
-        WorkerDiedError: It is gone.
-    """
-    heard = worker.hear(POLL_S)
-    if heard is None:
-        return None
-    if "error" in heard:
-        raise DriverError(str(heard["error"]), where="load worker")
-    if "ended_ns" in heard:
-        return heard["started_ns"], heard["ended_ns"]
-    on_progress(heard["done"], heard["errors"])
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    """What is known of a phase before its traffic."""
-
-    requests: int
-    begun_ns: int
-
-
-def _result(job: PhaseJob, traffic: _Traffic, expected: _Expected, should_abort: ShouldAbort) -> PhaseResult:
     paths = PhaseFiles(job.directory)
-    decoded = decode_phase(paths, job, should_abort)
-    if traffic.death is not None and not decoded.attempted:
-        raise traffic.death
-    started, ended = traffic.span or (decoded.first_ns, decoded.last_ns)
-    reason = None
-    if decoded.attempted < expected.requests:
-        reason = "stopped" if traffic.stopped or traffic.death is None else traffic.death.line()
+    shards = len(prepared.orders)
+    if shards > 1:
+        merge(paths, shards)
+    report = client_report(job, prepared.due, outcome.figures) if outcome.figures else None
+    with files.at_edge("write the client's report", paths.client):
+        for shard in range(shards):
+            paths.items(shard).unlink()
+        if report is not None:
+            paths.client.write_bytes(orjson.dumps(report, option=orjson.OPT_APPEND_NEWLINE))
+    decoded = decode_captures(paths, job.table_header, job.token, should_abort)
+    if outcome.death is not None and not decoded.attempted:
+        raise outcome.death
+    started, ended = _span(decoded, report, begun)
     return PhaseResult(
         attempted=decoded.attempted,
         failed=decoded.failed,
-        started_ns=expected.begun_ns if started is None else started,
-        ended_ns=expected.begun_ns if ended is None else ended,
+        started_ns=started,
+        ended_ns=ended,
         requests=paths.requests,
         capture_index=paths.index,
         capture_bytes=paths.responses,
         sent_bytes=paths.sent,
-        ended_early=reason,
+        ended_early=_why_early(decoded, prepared, outcome),
+        report=report,
+        client=None if report is None else paths.client,
     )
+
+
+def _span(decoded: "Decoded", report: ClientReport | None, begun: int) -> tuple[int, int]:
+    """Start and end of the traffic as the client measured it, else as the records show it."""
+    if report is not None:
+        processes = report.processes
+        return min(process.started_ns for process in processes), max(
+            process.ended_ns for process in processes
+        )
+    return begun if decoded.first_ns is None else decoded.first_ns, (
+        begun if decoded.last_ns is None else decoded.last_ns
+    )
+
+
+def _why_early(decoded: "Decoded", prepared: Prepared, outcome: Outcome) -> str | None:
+    if decoded.attempted >= prepared.requests:
+        return None
+    return "stopped" if outcome.stopped or outcome.death is None else outcome.death.line()

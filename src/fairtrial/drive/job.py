@@ -1,33 +1,28 @@
-"""What the driver is told: all requests of one phase against one launch."""
+"""One phase of a trial as the driver is told it, and the traffic that it is made into."""
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Literal
 
-from fairtrial.drive.order import MAX_RESPONSE_BYTES, TimeLimits
-from fairtrial.evidence.clock import ClockLike
+from fairtrial.drive.corpus import Corpus
+from fairtrial.drive.message import request_id
+from fairtrial.drive.order import MAX_RESPONSE_BYTES, Address, TimeLimits
+from fairtrial.drive.request_lines import requests_lines
+from fairtrial.drive.stamps import stamp_source
+from fairtrial.drive.traffic import Origin, Outgoing, TrafficJob
 from fairtrial.profiles.profile import Profile
-from fairtrial.schema.cases import Case, cases_of
-from fairtrial.schema.plan import FrozenWorkload
-from fairtrial.schema.requests import CAPTURE_SCHEMA, TableHeader
-from fairtrial.schema.vocab import LoadKind, Phase, StampSource
+from fairtrial.schema.client_vocab import Capability, Transport
+from fairtrial.schema.requests import CAPTURE_SCHEMA, REQUESTS_SCHEMA, TableHeader
+from fairtrial.schema.vocab import LoadKind, Phase
+from fairtrial.stats.arrivals import arrival_offsets
 
+if TYPE_CHECKING:  # reading plans takes longer than sending a request
+    from fairtrial.schema.cases import Case
+    from fairtrial.schema.plan import FrozenWorkload
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The instant that all offsets of a boot count from."""
-
-    boot: int
-    """Ordinal of the boot, from 1."""
-    mono_ns: int
-    """CLOCK_MONOTONIC."""
-    wall_ns: int
-    """CLOCK_REALTIME: a label."""
-
-    @classmethod
-    def of(cls, clock: ClockLike) -> Self:
-        """The origin of a trial's clock."""
-        return cls(clock.boot, int(clock.origin_mono_ns), int(clock.origin_wall_ns))
+MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +32,7 @@ class PhaseJob:
     launch: str
     arm: str
     repetition: int
-    workload: FrozenWorkload
+    workload: "FrozenWorkload"
     phase: Phase
     profile: Profile
     model: str
@@ -50,31 +45,94 @@ class PhaseJob:
     """Longest response; one that goes on is cut off there and has failed."""
     requests_path: Path | None = None
     """The workload's requests file, where it has one."""
+    capabilities: frozenset[Capability] | None = None
+    """What the server was seen to take when the plan was frozen; None: its profile says it."""
     token: str | None = field(default=None, repr=False)
-    """Bearer token, if the server wants one; it goes to the worker and into no file."""
+    """Bearer token, if the server wants one; it goes to the workers and into no file."""
 
     @property
-    def header(self) -> TableHeader:
-        """First line of the capture index."""
-        return TableHeader(
-            schema_=CAPTURE_SCHEMA,
-            launch=self.launch,
-            workload=self.workload.name,
-            phase=self.phase,
-            repetition=self.repetition,
-            arm=self.arm,
-            boot=self.origin.boot,
-            origin_mono_ns=str(self.origin.mono_ns),
-            origin_wall_ns=str(self.origin.wall_ns),
-            stamps=StampSource.USER,
-        )
-
-    @property
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple["Case", ...]:
         """The cases in the order in which they are sent."""
+        from fairtrial.schema.cases import cases_of
+
         return cases_of(self.workload, self.phase)
 
     @property
     def concurrency(self) -> int:
-        """Number of requests in flight at the same time."""
+        """Most requests in flight at the same time."""
         return 1 if self.workload.load is LoadKind.SERIAL else self.workload.concurrency
+
+
+def traffic_of(job: PhaseJob) -> TrafficJob:
+    """The traffic of a phase; its requests are built as they are taken.
+
+    Raises:
+        UsageError: The address or the requests file can't be used.
+    """
+    workload = job.workload
+    address = Address.parse(job.base_url)
+    lines = requests_lines(workload, job.requests_path)
+    corpus = Corpus(workload, job.profile, job.model, lines, job.capabilities)
+    return TrafficJob(
+        address=address,
+        route=job.profile.paths[workload.endpoint],
+        requests=_outgoing(job, corpus),
+        load=workload.load,
+        concurrency=job.concurrency,
+        processes=workload.client_processes,
+        limits=job.limits,
+        max_response_bytes=job.max_response_bytes,
+        ramp_ns=workload.ramp_ms * MS,
+        origin=job.origin,
+        directory=job.directory,
+        capture_header=_header(job, address, CAPTURE_SCHEMA),
+        table_header=_header(job, address, REQUESTS_SCHEMA),
+        token=job.token,
+    )
+
+
+def due_times(job: PhaseJob, count: int) -> tuple[int | None, ...]:
+    """When the requests of a phase are due; None for each of a closed loop.
+
+    Both arms of a repetition get the same times, and so do all repetitions unless each has a corpus of
+    its own.
+    """
+    workload, arrivals = job.workload, job.workload.arrivals
+    if arrivals is None:
+        return (None,) * count
+    repetition = job.repetition if workload.corpus_per_repetition else 0
+    named = (workload.seed, workload.name, "arrivals", job.phase, repetition)
+    digest = hashlib.sha256("\n".join(str(part) for part in named).encode()).digest()
+    return arrival_offsets(
+        arrivals.process,
+        arrivals.rate,
+        arrivals.burstiness,
+        count,
+        int.from_bytes(digest[:8], "big"),
+        workload.ramp_ms * MS,
+    )
+
+
+def _outgoing(job: PhaseJob, corpus: Corpus) -> Iterator[Outgoing]:
+    cases = job.cases
+    for sequence, (case, due_ns) in enumerate(zip(cases, due_times(job, len(cases)), strict=True)):
+        name = request_id(job.launch, job.workload.name, job.phase, sequence)
+        yield Outgoing(sequence, case.name, name, corpus.body(case, job.repetition), due_ns)
+
+
+def _header(
+    job: PhaseJob, address: Address, schema: Literal["fairtrial.requests/v1", "fairtrial.capture/v1"]
+) -> TableHeader:
+    return TableHeader(
+        schema=schema,
+        launch=job.launch,
+        workload=job.workload.name,
+        phase=job.phase,
+        repetition=job.repetition,
+        arm=job.arm,
+        boot=job.origin.boot,
+        origin_mono_ns=str(job.origin.mono_ns),
+        origin_wall_ns=str(job.origin.wall_ns),
+        transport=Transport.OWN,
+        stamps=stamp_source(address, Transport.OWN),
+    )

@@ -94,12 +94,23 @@ class Item:
     due_ns: int | None = None
     """When it is due, counted from the start of the traffic; None in closed loops."""
 
+    def to_line(self) -> bytes:
+        """The item as a line of an item file."""
+        fields = (self.sequence, self.case, self.request_id, self.offset, self.size, self.due_ns)
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+
+    @classmethod
+    def of_line(cls, line: bytes) -> Self:
+        """Make an item of the line that :meth:`to_line` made."""
+        return cls(*orjson.loads(line))
+
 
 @dataclass(frozen=True, slots=True)
 class LoadOrder:
     """What one load process does: send these requests, so many at a time or each when it is due.
 
-    Items of an open loop all have a ``due_ns``, ascending; those of a closed loop have none.
+    The requests themselves are in the item file of its shard, so that however many there are takes
+    no memory. Items of an open loop all have a ``due_ns``, ascending; those of a closed loop have none.
     """
 
     address: Address
@@ -108,7 +119,8 @@ class LoadOrder:
     limits: TimeLimits
     origin_mono_ns: int
     directory: str
-    items: tuple[Item, ...]
+    requests: int = 0
+    """Number of items in its item file."""
     max_response_bytes: int = MAX_RESPONSE_BYTES
     """Longest response, with its head; one that goes on is cut off there and has failed."""
     transport: Transport = Transport.OWN
@@ -117,15 +129,16 @@ class LoadOrder:
     shard: int = 0
     """Which of the load processes it is, from 0."""
     shards: int = 1
+    open_loop: bool = False
+    """Whether the items are sent when they are due, and not when a slot is free."""
     ramp_ns: int = 0
-    """Closed loop: slot ``i`` of ``n`` begins ``i / n`` of this after the start."""
+    """Closed loop: slot ``i`` of all ``n`` slots begins ``i / n`` of this after the start."""
+    all_slots: int = 1
+    """Slots of all the load processes; slot ``j`` of shard ``s`` is slot ``j * shards + s`` of them."""
+    rate: float = 0.0
+    """Open loop: requests a second of this process, to judge how many connections it should have ready."""
     spin: bool = False
     """Open loop: wait for the last stretch before each due time without sleeping."""
-
-    @property
-    def open_loop(self) -> bool:
-        """Whether the items are sent when they are due, and not when a slot is free."""
-        return bool(self.items) and self.items[0].due_ns is not None
 
     def to_json(self) -> bytes:
         """The order as one line of JSON, without its line end."""
@@ -143,7 +156,6 @@ class LoadOrder:
                 "address": Address(**document["address"]),
                 "limits": TimeLimits(**document["limits"]),
                 "transport": Transport(document["transport"]),
-                "items": tuple(Item(**item) for item in document["items"]),
             }
             return cls(**(document | parts))
         except (KeyError, TypeError, ValueError) as error:

@@ -3,13 +3,14 @@
 import asyncio
 from pathlib import Path
 from time import monotonic_ns
+from typing import TYPE_CHECKING
 
-import orjson
 import uvloop
 
 from fairtrial.drive.capture_files import capture_row
-from fairtrial.drive.connection import ConnectError, Dialer, Exchange
 from fairtrial.drive.corpus import Corpus
+from fairtrial.drive.dialer import Dialer
+from fairtrial.drive.exchange import ConnectError, Exchange, NotWritableError
 from fairtrial.drive.message import (
     body_without_token,
     request_bytes,
@@ -18,14 +19,17 @@ from fairtrial.drive.message import (
     with_token,
     without_token,
 )
-from fairtrial.drive.order import Address, Item, TimeLimits
-from fairtrial.drive.phase_files import requests_lines
+from fairtrial.drive.order import Address, Item, LoadOrder, TimeLimits
+from fairtrial.drive.request_lines import requests_lines
 from fairtrial.drive.secrecy import decode_without_token
 from fairtrial.net.secrets import strike
 from fairtrial.profiles.profile import Profile
-from fairtrial.schema.plan import FrozenWorkload
+from fairtrial.schema.client_vocab import Capability
 from fairtrial.schema.requests import Capture, RequestRecord
-from fairtrial.schema.vocab import Outcome
+from fairtrial.schema.vocab import ErrorClass, Outcome
+
+if TYPE_CHECKING:  # reading plans takes longer than sending a request
+    from fairtrial.schema.plan import FrozenWorkload
 
 PROBE_LIMITS = TimeLimits(response_ms=120_000, connect_ms=5_000)
 """The first request of a server may compile kernels."""
@@ -38,10 +42,11 @@ NAME = "probe"
 def probe(  # noqa: PLR0913 - what a request is made of, and nothing else
     base_url: str,
     model: str,
-    workload: FrozenWorkload,
+    workload: "FrozenWorkload",
     profile: Profile,
     token: str | None = None,
     *,
+    capabilities: frozenset[Capability] | None = None,
     requests_path: Path | None = None,
     limits: TimeLimits = PROBE_LIMITS,
 ) -> str | None:
@@ -53,6 +58,7 @@ def probe(  # noqa: PLR0913 - what a request is made of, and nothing else
         workload: The workload whose shape is tried.
         profile: How the engine is asked.
         token: Bearer token, if the server wants one.
+        capabilities: What the server was seen to take; None: its profile says it.
         requests_path: The workload's requests file, where it has one; without it a plain prompt is sent.
         limits: Longest waits.
 
@@ -65,7 +71,7 @@ def probe(  # noqa: PLR0913 - what a request is made of, and nothing else
     """
     address, secret = Address.parse(base_url), None if token is None else token_bytes(token)
     name = request_id(NAME, workload.name, NAME, monotonic_ns())
-    corpus = Corpus(workload, profile, model, requests_lines(workload, requests_path))
+    corpus = Corpus(workload, profile, model, requests_lines(workload, requests_path), capabilities)
     body = body_without_token(corpus.probe_body(), token)
     kept = request_bytes(address, profile.paths[workload.endpoint], name, body, authorised=secret is not None)
     try:
@@ -76,21 +82,32 @@ def probe(  # noqa: PLR0913 - what a request is made of, and nothing else
     response = without_token(b"".join(exchange.chunks), secret)
     origin = exchange.done_ns if exchange.sent_ns is None else exchange.sent_ns
     row = capture_row(Item(0, NAME, name, 0, len(kept)), exchange, origin, 0)
-    capture = Capture.model_validate_json(orjson.dumps(row))
+    row |= {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
+    capture = Capture(**row)
     record, _ = decode_without_token(capture, response, kept, token, should_stop=lambda: False)
     verdict = _verdict(record, address)
     return None if verdict is None else strike(verdict, token)
 
 
 async def _exchange(address: Address, request: bytes, limits: TimeLimits) -> Exchange:
+    order = LoadOrder(address, concurrency=1, limits=limits, origin_mono_ns=0, directory="")
+    dialer = Dialer(order)
     try:
-        connection = await Dialer(address, limits.connect_ms / 1000).connect()
+        link = await dialer.connect()
+        try:
+            return await link.send(request, limits.response_ms / 1000, MAX_ANSWER_BYTES)
+        except NotWritableError:
+            return _unsent(ErrorClass.CONNECTION_RESET, link.number)
+        finally:
+            link.close()
     except ConnectError as error:
-        return Exchange(error.connection, done_ns=monotonic_ns(), error=error.error)
-    try:
-        return await connection.send(request, limits.response_ms / 1000, MAX_ANSWER_BYTES)
+        return _unsent(error.error, error.connection)
     finally:
-        connection.close()
+        await dialer.close()
+
+
+def _unsent(error: ErrorClass, connection: int) -> Exchange:
+    return Exchange(connection, done_ns=monotonic_ns(), error=error)
 
 
 def _verdict(record: RequestRecord, address: Address) -> str | None:

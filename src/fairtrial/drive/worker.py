@@ -2,9 +2,11 @@
 
 It reads one JSON message a line on stdin and answers on stdout, one JSON message a line:
 
-- ``{"order": {...}, "token": "..." | null}`` starts a phase; it answers ``{"done": n, "errors": n}``
-  at most ten times a second and at least once a second, then ``{"started_ns": n, "ended_ns": n}``
-  or ``{"error": "..."}``;
+- ``{"order": {...}, "token": "..." | null}`` prepares a phase: the first connections are made, then it
+  answers ``{"ready": true}``;
+- ``{"go": n}`` starts its traffic at this time of CLOCK_MONOTONIC in nanoseconds; it answers
+  ``{"done": n, "errors": n}`` at most ten times a second and at least once a second, already while it
+  prepares, then ``{"figures": {...}}`` or, whenever something went wrong, ``{"error": "..."}``;
 - ``{"stop": true}`` ends the phase in progress at once, what was captured is kept.
 
 When stdin ends its parent is gone, and so is it, even in the middle of traffic.
@@ -19,20 +21,24 @@ import resource
 import signal
 import sys
 import threading
-from pathlib import Path
-from time import monotonic
+from dataclasses import dataclass
+from time import monotonic, monotonic_ns
 from typing import Any
 
 import orjson
 import uvloop
 
-from fairtrial.drive.capture_files import PhaseFiles, open_files
-from fairtrial.drive.connection import Exchange
-from fairtrial.drive.load import Load
+from fairtrial.drive.capture_files import CaptureWriter, items_of, open_files
+from fairtrial.drive.exchange import Exchange
+from fairtrial.drive.load import ClosedLoad, Load, StoppedError, Work
+from fairtrial.drive.meter import Meter
+from fairtrial.drive.open_load import OpenLoad
 from fairtrial.drive.order import Item, LoadOrder
+from fairtrial.drive.stamps import stamp_source
 from fairtrial.schema.errors import FairtrialError
 
 PROGRESS_INTERVAL_S = 0.1
+"""How often progress is told, and how long a capture stays unwritten at most."""
 HEARTBEAT_S = 0.5
 """Longest silence during a phase, also when nothing happens. It comes from the loop that does the
 work, so that it tells of a loop that stands still."""
@@ -48,7 +54,7 @@ class Worker:
     def __init__(self) -> None:
         self._messages: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._running: tuple[asyncio.AbstractEventLoop, Load] | None = None
+        self._running: _Running | None = None
         self._stopped = False
 
     def run(self) -> None:
@@ -66,20 +72,25 @@ class Worker:
         """Runs in a thread of its own, so that nothing in the loop can delay the end."""
         for line in sys.stdin.buffer:
             message = orjson.loads(line)
-            if message.get("stop"):
-                self._stop()
-            else:
+            if "order" in message:
                 with self._lock:
                     self._stopped = False
                 self._messages.put(message)
+            else:
+                self._tell(message.get("go"))
         os._exit(0)
 
-    def _stop(self) -> None:
+    def _tell(self, go_ns: int | None) -> None:
+        """Pass a go on to the loop, or a stop where there is none."""
         with self._lock:
-            self._stopped = True
-            if self._running is not None:
-                loop, load = self._running
-                loop.call_soon_threadsafe(load.stop)
+            running = self._running
+            self._stopped |= go_ns is None
+            if running is None:
+                return
+            if go_ns is None:
+                running.loop.call_soon_threadsafe(running.load.stop)
+            else:
+                running.loop.call_soon_threadsafe(running.start, go_ns)
 
     def _phase(self, message: dict[str, Any]) -> dict[str, object]:
         order = LoadOrder.from_json(message["order"])
@@ -97,47 +108,86 @@ class Worker:
             gc.unfreeze()
 
     async def _load(self, order: LoadOrder, token: bytes | None) -> dict[str, object]:
-        counts = _Counts()
-        with open_files(PhaseFiles(Path(order.directory)), order.origin_mono_ns, token) as (sent, writer):
+        counts, meter = _Counts(), Meter()
+        with open_files(order, token) as (sent, writer), contextlib.closing(items_of(order)) as items:
 
             def ended(item: Item, exchange: Exchange) -> None:
                 writer.add(item, exchange)
                 counts.add(exchange)
+                meter.add(exchange)
 
-            load = Load(order, sent.read, ended)
+            work = Work(items, sent.read, ended, meter)
+            load = OpenLoad(order, work) if order.open_loop else ClosedLoad(order, work)
+            running = _Running(asyncio.get_running_loop(), load)
             with self._lock:
-                self._running = (asyncio.get_running_loop(), load)
+                self._running = running
                 if self._stopped:
                     load.stop()
-            ticker = asyncio.create_task(counts.report())
+            ticker = asyncio.create_task(_report(counts, writer, load))
             try:
-                span = await load.run()
+                await load.connect()
+                _say({"ready": True})
+                go_ns = await running.started()
+                meter.begin(go_ns)
+                span = await load.run(go_ns)
+                meter.end()
             finally:
                 ticker.cancel()
                 with self._lock:
                     self._running = None
-        origin = order.origin_mono_ns
-        return {"started_ns": span.started_ns - origin, "ended_ns": span.ended_ns - origin}
+        figures = meter.figures(span.ended_ns, order.origin_mono_ns)
+        return {"figures": {"stamps": stamp_source(order.address, order.transport), **figures}}
 
 
+class _Running:
+    """The phase in progress, for the thread that reads stdin."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, load: Load) -> None:
+        self.loop = loop
+        self.load = load
+        self._go: asyncio.Future[int] = loop.create_future()
+
+    def start(self, go_ns: int) -> None:
+        """Called in the loop when the go came."""
+        if not self._go.done():
+            self._go.set_result(go_ns)
+
+    async def started(self) -> int:
+        """When the traffic starts; now, if it was stopped before."""
+        try:
+            return await self.load.unless_stopped(_awaited(self._go))
+        except StoppedError:
+            return monotonic_ns()
+
+
+async def _awaited(future: asyncio.Future[int]) -> int:
+    return await future
+
+
+@dataclass(slots=True)
 class _Counts:
     """What a person watching the phase wants to know."""
 
-    def __init__(self) -> None:
-        self._done = 0
-        self._failed = 0
+    done: int = 0
+    failed: int = 0
 
     def add(self, exchange: Exchange) -> None:
-        self._done += 1
-        self._failed += exchange.error is not None or exchange.status != 200
+        self.done += 1
+        self.failed += exchange.error is not None or exchange.status != 200
 
-    async def report(self) -> None:
-        said, at = 0, monotonic()
-        while True:
-            await asyncio.sleep(PROGRESS_INTERVAL_S)
-            if self._done != said or monotonic() - at >= HEARTBEAT_S:
-                said, at = self._done, monotonic()
-                _say({"done": self._done, "errors": self._failed})
+
+async def _report(counts: _Counts, writer: CaptureWriter, load: Load) -> None:
+    """Tell how far it is, and see that no capture waits for long to be written."""
+    said, at = 0, monotonic()
+    while True:
+        await asyncio.sleep(PROGRESS_INTERVAL_S)
+        try:
+            writer.flush()
+        except OSError as error:
+            load.fail(error)
+        if counts.done != said or monotonic() - at >= HEARTBEAT_S:
+            said, at = counts.done, monotonic()
+            _say({"done": counts.done, "errors": counts.failed})
 
 
 def _say(message: dict[str, object]) -> None:

@@ -5,7 +5,7 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections import deque
+from collections.abc import Iterable, Iterator
 from time import monotonic
 from typing import IO, Any
 
@@ -54,13 +54,17 @@ class WorkerProcess:
             os.set_blocking(self._process.stdin.fileno(), False)
         self._silence_s = 0.0
         self._buffer = b""
-        self._lines: deque[bytes] = deque()
         self._last_words: tuple[str, ...] = ()
 
     @property
     def pid(self) -> int:
         """Process id."""
         return self._process.pid
+
+    @property
+    def output(self) -> IO[bytes] | None:
+        """Where it speaks."""
+        return self._process.stdout
 
     def tell(self, message: bytes, timeout_s: float) -> None:
         """Send one line of JSON; from here on its silence counts.
@@ -74,40 +78,38 @@ class WorkerProcess:
         try:
             while stdin is not None and rest:
                 rest = rest[stdin.write(rest) or 0 :]
-                if rest and not _ready(stdin, select.POLLOUT, deadline - monotonic()):
+                if rest and not _ready((stdin,), select.POLLOUT, deadline - monotonic()):
                     raise self._killed(f"it took no message for {timeout_s:g} s")
         except OSError as error:
             raise self._died() from error
 
-    def hear(self, timeout_s: float) -> dict[str, Any] | None:
-        """The next message, or None when none came in time.
+    def hear(self, waited_s: float) -> list[dict[str, Any]]:
+        """What it has said since the last call, without waiting for more.
+
+        Args:
+            waited_s: How long it was waited for before; if it said nothing, this adds to its silence.
 
         Raises:
             WorkerDiedError: It is gone, or was killed as it stood still; the error says which.
         """
-        begun = monotonic()
-        while not self._lines:
-            left = begun + timeout_s - monotonic()
-            if not self._read(left) and left <= 0:
-                self._silence_s += min(monotonic() - begun, LONGEST_LOOK_S)
-                if self._silence_s > SILENCE_S:
-                    raise self._killed(f"nothing was heard from it for {SILENCE_S:g} s")
-                return None
-        self._silence_s = 0.0
-        message: dict[str, Any] = orjson.loads(self._lines.popleft())
-        return message
+        messages = [orjson.loads(line) for line in self._read()]
+        if messages:
+            self._silence_s = 0.0
+            return messages
+        self._silence_s += min(waited_s, LONGEST_LOOK_S)
+        if self._silence_s > SILENCE_S:
+            raise self._killed(f"nothing was heard from it for {SILENCE_S:g} s")
+        return []
 
-    def _read(self, timeout_s: float) -> bool:
-        if self._process.stdout is None:
-            return False
-        if not _ready(self._process.stdout, select.POLLIN, timeout_s):
-            return False
+    def _read(self) -> list[bytes]:
+        """The whole lines that are there."""
+        if self._process.stdout is None or not _ready((self._process.stdout,), select.POLLIN, 0.0):
+            return []
         data = os.read(self._process.stdout.fileno(), 65536)
         if not data:
             raise self._died()
         *lines, self._buffer = (self._buffer + data).split(b"\n")
-        self._lines.extend(lines)
-        return True
+        return lines
 
     def _died(self) -> WorkerDiedError:
         code = self.close()
@@ -145,9 +147,30 @@ class WorkerProcess:
         self.close()
 
 
-def _ready(pipe: IO[bytes], event: int, timeout_s: float) -> bool:
+def hear_all(
+    workers: Iterable[WorkerProcess], timeout_s: float
+) -> Iterator[tuple[WorkerProcess, dict[str, Any] | WorkerDiedError]]:
+    """Wait until one of the workers says something or the time is over.
+
+    Yields:
+        Each message with who said it; the error, for a worker that is gone or was killed.
+    """
+    listened, begun = tuple(workers), monotonic()
+    pipes = [worker.output for worker in listened if worker.output is not None]
+    _ready(pipes, select.POLLIN, timeout_s)
+    waited_s = monotonic() - begun
+    for worker in listened:
+        try:
+            for message in worker.hear(waited_s):
+                yield worker, message
+        except WorkerDiedError as error:
+            yield worker, error
+
+
+def _ready(pipes: Iterable[IO[bytes]], event: int, timeout_s: float) -> bool:
     poll = select.poll()
-    poll.register(pipe, event)
+    for pipe in pipes:
+        poll.register(pipe, event)
     return bool(poll.poll(max(timeout_s, 0.0) * 1000))
 
 
