@@ -6,6 +6,7 @@ from types import MappingProxyType
 from fairtrial.judge import conditions_evidence as evidence
 from fairtrial.judge import conditions_traffic as traffic
 from fairtrial.judge.cell_view import Answer, CellView
+from fairtrial.judge.conditions_client import client_lag_ok
 from fairtrial.judge.identity import identity_verified
 from fairtrial.judge.normal import Normal, attached, baseline_of, cells
 from fairtrial.schema.judgment import Cell, CellEquality, ConditionResult, CounterDelta
@@ -33,7 +34,7 @@ _CHECKS: Mapping[Condition, Callable[[CellView], Answer]] = MappingProxyType(
         Condition.MIN_DATA: traffic.min_data,
         Condition.COUNTERS_READ: traffic.counters_read,
         Condition.MONITORING_ENFORCED: _not_built,
-        Condition.CLIENT_LAG_OK: _not_built,
+        Condition.CLIENT_LAG_OK: client_lag_ok,
         Condition.CALIBRATION_VALID: _not_built,
     }
 )
@@ -50,6 +51,7 @@ _QUICK = frozenset(
         Condition.WARMUP_COMPLETE,
         Condition.PARSER_CLEAN,
         Condition.MIN_DATA,
+        Condition.CLIENT_LAG_OK,
     }
 )
 _STANDARD = _QUICK | {

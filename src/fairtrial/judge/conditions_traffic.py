@@ -2,7 +2,6 @@
 
 from fairtrial.decode.measures import hit_source
 from fairtrial.judge.cell_view import Answer, CellView, first, no_launch
-from fairtrial.judge.summaries import MIN_REQUESTS
 from fairtrial.profiles.registry import PROFILES
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.judgment import EqualityCount
@@ -10,6 +9,7 @@ from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import Conversations
 from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.vocab import HitSource, Level, Phase, Replay
+from fairtrial.stats.least import MIN_REQUESTS
 
 MIN_REPETITIONS = 3
 """Fewest repetitions that a verdict can rest on."""

@@ -4,6 +4,7 @@ from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.judge.amendments import plan_amendments
 from fairtrial.judge.basis import Basis
 from fairtrial.judge.conditions import asked_for, judge_cells
+from fairtrial.judge.conditions_client import client_summaries
 from fairtrial.judge.counters import counter_deltas
 from fairtrial.judge.decision import decide
 from fairtrial.judge.gates import evaluate_gates
@@ -66,6 +67,7 @@ def judge(evidence: EvidenceSet) -> Judgment:
         comparisons=compared,
         equality=equal,
         cells=cells,
+        clients=client_summaries(normal),
         counters=deltas,
         launches=launch_summaries(normal),
         windows=window_summaries(normal),

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairtrial.evidence.progress import LaunchState, Progress
+from fairtrial.judge.client import PhaseClient
 from fairtrial.schema.cases import Case
 from fairtrial.schema.facts import JournalLine
+from fairtrial.schema.identity import Identity
 from fairtrial.schema.judgment import NormaliserIssue
 from fairtrial.schema.plan import FrozenPlan, FrozenWorkload
 from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.schedule import LaunchPlan, schedule
-from fairtrial.schema.servers import Identity
 from fairtrial.schema.vocab import ArmRole, Outcome, Phase, RecipeKind
 
 JOURNAL = "journal"
@@ -50,6 +51,8 @@ class PhaseTable:
     """Why the population is not complete as declared; empty when it is."""
     unclean: tuple[str, ...]
     """What a reader stumbled over; empty when every row was derived again and agreed."""
+    client: PhaseClient | None = None
+    """The client's report of itself; None where nothing was planned."""
 
     @property
     def failed(self) -> int:

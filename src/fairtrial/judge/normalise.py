@@ -13,10 +13,10 @@ from fairtrial.judge.tables import issue, sealed
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.errors import DocumentError
 from fairtrial.schema.facts import JournalLine, PhaseEnded
+from fairtrial.schema.identity import Identity
 from fairtrial.schema.judgment import NormaliserIssue
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.schedule import LaunchPlan
-from fairtrial.schema.servers import Identity
 from fairtrial.schema.vocab import Phase
 
 
@@ -94,6 +94,7 @@ def _read_phases(
             place=place,
             ended=line.fact,
             boot=line.boot,
+            workload=workload,
             cases=cases,
             files=evidence.files,
         )

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fairtrial.decode.record import decode_capture
+from fairtrial.judge.client import PhaseClient, checked, read_client
 from fairtrial.judge.normal import PhaseTable, Place
-from fairtrial.judge.tables import issue, read_table, sealed
+from fairtrial.judge.tables import TableRead, issue, read_table, sealed
 from fairtrial.schema.cases import Case
 from fairtrial.schema.errors import FairtrialError
 from fairtrial.schema.facts import PhaseEnded
 from fairtrial.schema.judgment import NormaliserIssue
+from fairtrial.schema.plan import FrozenWorkload
 from fairtrial.schema.requests import (
     CAPTURE_SCHEMA,
     REQUESTS_SCHEMA,
@@ -33,6 +35,7 @@ class PhaseInput:
     place: Place
     ended: PhaseEnded
     boot: int
+    workload: FrozenWorkload
     cases: tuple[Case, ...]
     files: Mapping[str, bytes]
 
@@ -52,7 +55,8 @@ def phase_table(given: PhaseInput) -> tuple[PhaseTable, tuple[NormaliserIssue, .
     """The proven rows of a phase and every doubt about it."""
     doubts = _Doubts()
     stated = _by_case(given, doubts)
-    derived = _derive(given, doubts)
+    index = _index(given, doubts)
+    derived = _derive(given, index, doubts)
     rows = _proven(given, stated, derived, doubts)
     _check_counts(given, rows, doubts)
     _check_stream(rows, doubts)
@@ -68,6 +72,7 @@ def phase_table(given: PhaseInput) -> tuple[PhaseTable, tuple[NormaliserIssue, .
         boot=given.boot,
         faults=tuple(doubts.faults),
         unclean=tuple(doubts.unclean),
+        client=_client(given, index, doubts),
     )
     return table, tuple(doubts.issues)
 
@@ -92,12 +97,32 @@ def _by_case(given: PhaseInput, doubts: _Doubts) -> dict[str, RequestRecord]:
     return {case.name: rows[case.name] for case in given.cases if case.name in rows}
 
 
-def _derive(given: PhaseInput, doubts: _Doubts) -> dict[str, RequestRecord]:
+def _index(given: PhaseInput, doubts: _Doubts) -> TableRead[Capture]:
+    """The capture index; without header and rows where it is not that of this phase."""
     artifact = given.ended.capture_index
     index = read_table(given.files, artifact, Capture)
     _take_issues(index.issues, doubts)
     if not _header_agrees(index.header, CAPTURE_SCHEMA, artifact, given, doubts):
+        return TableRead(None, (), index.issues)
+    return index
+
+
+def _client(given: PhaseInput, index: TableRead[Capture], doubts: _Doubts) -> PhaseClient:
+    """The client's report of itself: a doubt about it is none about the requests."""
+    artifact = given.ended.client
+    found = read_client(given.files, artifact)
+    client = checked(found, given.workload, index.header, index.rows)
+    if artifact is not None:
+        if found.absent:
+            doubts.issues.append(issue(artifact, "client-report-unreadable", found.absent))
+        doubts.issues.extend(issue(artifact, "client-report-differs", fault) for fault in client.faults)
+    return client
+
+
+def _derive(given: PhaseInput, index: TableRead[Capture], doubts: _Doubts) -> dict[str, RequestRecord]:
+    if index.header is None:
         return {}
+    artifact = given.ended.capture_index
     response = _bytes(given, given.ended.capture_bytes, doubts)
     sent = _bytes(given, given.ended.sent_bytes, doubts)
     derived: dict[str, RequestRecord] = {}
@@ -179,7 +204,7 @@ def _header_agrees(
         return False
     ended, place = given.ended, given.place
     agree = {
-        "schema": (header.schema_, schema),
+        "schema": (header.schema, schema),
         "launch": (header.launch, ended.launch),
         "workload": (header.workload, place.workload),
         "phase": (header.phase, ended.phase),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fairtrial.decode.measures import hit_source, measure, output_tokens
 from fairtrial.judge.normal import Normal, PhaseTable, Place
 from fairtrial.judge.summaries import Ranked, summaries
+from fairtrial.judge.waits import from_schedule
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.judgment import Mixture, Population
 from fairtrial.schema.plan import FrozenWorkload
@@ -66,6 +67,7 @@ def _population(normal: Normal, place: Place, phase: Phase, table: PhaseTable) -
         used=len(used),
         outcomes=dict(sorted(Tally(row.outcome for row in table.rows.values()).items())),
         metrics=summaries(table, workload),
+        from_schedule=from_schedule(table),
         mixture=_mixture(table),
         prompt_tokens=_total(row.usage.prompt_tokens for row in used),
         cached_tokens=_total(row.usage.cached_tokens for row in used),

@@ -2,25 +2,17 @@
 
 from dataclasses import dataclass
 
+from fairtrial.decode.goodput import meets
 from fairtrial.decode.measures import measure, output_tokens
 from fairtrial.judge.normal import PhaseTable
 from fairtrial.schema.judgment import MetricSummary, Value
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenWorkload, Limits
-from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.stream_flags import StreamFlag
-from fairtrial.schema.vocab import Direction, Metric, Outcome, Statistic
+from fairtrial.schema.vocab import Direction, Metric, Statistic
+from fairtrial.stats.least import MIN_REQUESTS, PERCENTS
 from fairtrial.stats.quantiles import median_with_failures, nearest_rank_with_failures
 
-PERCENTS = {Statistic.P90: 90, Statistic.P95: 95, Statistic.P99: 99}
-MIN_REQUESTS = {
-    Statistic.MEDIAN: 1,
-    Statistic.P90: 10,
-    Statistic.P95: 20,
-    Statistic.P99: 100,
-    Statistic.WHOLE: 1,
-}
-"""Fewest requests for a point estimate: below them the percentile would be the maximum."""
 NANOSECONDS = 1_000_000_000
 
 
@@ -124,28 +116,6 @@ def goodput(table: PhaseTable, limits: Limits | None) -> Value:
     if any(answer is None for answer in met):
         return none("not every request has a value for every limit")
     return Value(value=sum(1 for answer in met if answer) / len(table.cases))
-
-
-def meets(row: RequestRecord, limits: Limits) -> bool | None:
-    """Whether a request succeeds within the limits; None where a limited value is unknown."""
-    if row.outcome is not Outcome.OK:
-        return False
-    declared = (
-        (Metric.TTFT, limits.ttft_ns),
-        (Metric.TPOT, limits.tpot_ns),
-        (Metric.E2E, limits.e2e_ns),
-    )
-    unknown = False
-    for metric, limit in declared:
-        if limit is None:
-            continue
-        value = measure(row, metric)[0]
-        if value is not None and value > limit:
-            return False
-        # One token has no pace: a limit on it can't be broken.
-        single = metric is Metric.TPOT and output_tokens(row) == 1
-        unknown = unknown or (value is None and not single)
-    return None if unknown else True
 
 
 def summaries(table: PhaseTable, workload: FrozenWorkload) -> tuple[MetricSummary, ...]:

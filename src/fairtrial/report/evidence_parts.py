@@ -45,8 +45,8 @@ def failures(judgment: Judgment) -> Section:
             Paragraph(text=f"The wall clock stepped by {judgment.step_ms:,} ms during the run.", tone="warn")
         )
     limits = (
-        "Limits: the numbers hold for these workloads, this load and this host. Monitoring, the client's own "
-        "lag and an A/A calibration are not established. No verdict is given."
+        "Limits: the numbers hold for these workloads, this load and this host. Monitoring and an A/A "
+        "calibration are not established. No verdict is given."
     )
     blocks.append(Paragraph(text=limits))
     return Section(title="Failures and limits", blocks=tuple(blocks))

@@ -3,6 +3,7 @@
 from fairtrial.judge.normal import Place, baseline_of, candidates_of
 from fairtrial.judge.values import Values, chart_metric
 from fairtrial.report import effects, words
+from fairtrial.report.client_part import client_tables, load_words
 from fairtrial.schema.document import DotChart, Dots, Paragraph, Section, Span, Table
 from fairtrial.schema.judgment import Cell, CellEquality, Comparison, Judgment, Population
 from fairtrial.schema.metrics import METRICS
@@ -25,6 +26,7 @@ def section(plan: FrozenPlan, workload: FrozenWorkload, judgment: Judgment, valu
             chosen = [entry for entry in mine if (entry.metric, entry.statistic) == (metric, statistic)]
             blocks.append(_numbers(plan, chosen, judgment))
         blocks.append(_trust(workload, candidate, mine, judgment))
+    blocks.extend(client_tables(workload, judgment))
     blocks.extend(_chart(plan, workload, judgment, values))
     blocks.extend(_mixture(workload, judgment))
     blocks.extend(_unusable(workload, judgment))
@@ -42,10 +44,8 @@ def describe(workload: FrozenWorkload) -> str:
         )
     else:
         what = f"{words.count(source.count, 'request')} from a file"
-    load = f"{workload.load.value}, {workload.concurrency} in flight"
-    return (
-        f"{what}; {load}; {phases.warmup} warm-up, {phases.prime} prime, {phases.measured} measured requests."
-    )
+    counts = f"{phases.warmup} warm-up, {phases.prime} prime, {phases.measured} measured requests"
+    return f"{what}; {load_words(workload)}; {counts}."
 
 
 def _population(judgment: Judgment, entry: Comparison, arm: str) -> Population | None:

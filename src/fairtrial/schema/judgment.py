@@ -1,17 +1,20 @@
 """The judgment: everything the judge derives from the evidence, and nothing else."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_types import Ge
 from pydantic import Field
 
 from fairtrial.schema.base import Record
-from fairtrial.schema.servers import Geometry
+from fairtrial.schema.client_vocab import Transport
+from fairtrial.schema.identity import Geometry
 from fairtrial.schema.types import (
     ArmName,
     Count,
     Digest,
     Identifier,
     Positive,
+    Rate,
     SafeInt,
     Share,
     Text,
@@ -31,6 +34,7 @@ from fairtrial.schema.vocab import (
     Proof,
     Recommendation,
     Role,
+    StampSource,
     Statistic,
     Unit,
     Verdict,
@@ -83,10 +87,47 @@ class Population(Record):
     used: Count
     outcomes: dict[Outcome, Count]
     metrics: tuple[MetricSummary, ...]
+    from_schedule: tuple[MetricSummary, ...] = ()
+    """Of open loops: the times that count from the send, counted from when each request was due."""
     mixture: tuple[Mixture, ...]
     prompt_tokens: Count | None
     cached_tokens: Count | None
     output_tokens: Count | None
+
+
+class ClientSummary(Record):
+    """What is known of the measuring client over one phase: its own error beside its numbers."""
+
+    workload: Identifier
+    repetition: Positive
+    arm: ArmName
+    phase: Phase
+    holds: bool | None
+    """Whether its numbers may be taken for the server's; None: unknown, which is not true."""
+    reason: Text
+    transport: Transport | None
+    """None, like all that follows, where there is no report that could be read."""
+    stamps: StampSource | None
+    error_bound_ns: Count | None
+    """How much a time to the first token can be wrong by the client's own doing."""
+    limit_ns: Count | None
+    """The largest such error that is let pass."""
+    loop_lag_ns: Count | None
+    """99th percentile, or the largest of too few; in the worst load process."""
+    cpu_share: Annotated[float, Ge(0)] | None
+    """Of one processor, by the busiest load process."""
+    processes: Count | None
+    in_flight: Annotated[float, Ge(0)] | None
+    """Mean number of requests in flight."""
+    asked_rate: Rate | None
+    """Requests a second that were due; None in closed loops."""
+    achieved_rate: Rate | None
+    delay_ns: Count | None
+    """How late requests were sent: after they were due, or in closed loops after their slot was free."""
+    first_tokens: Count
+    """Successful requests with a first token."""
+    first_tokens_bounded: Count
+    """Those whose first token's stamp is an upper bound: one read held more than it."""
 
 
 class EqualityCount(Record):
@@ -298,6 +339,8 @@ class Judgment(Record):
     comparisons: tuple[Comparison, ...]
     equality: tuple[CellEquality, ...]
     cells: tuple[Cell, ...]
+    clients: tuple[ClientSummary, ...] = ()
+    """The measuring client over every prime and measured phase that ran."""
     counters: tuple[CounterDelta, ...]
     launches: tuple[LaunchSummary, ...]
     windows: tuple[WindowSummary, ...]

@@ -89,7 +89,8 @@ _SPECS = (
         Unit.SHARE,
         False,
         "goodput",
-        "Share of expected requests that succeed and meet every declared limit.",
+        "Share of expected requests that succeed and meet every declared limit; in open loops TTFT and "
+        "end to end count from when a request was due.",
     ),
 )
 

@@ -15,12 +15,14 @@ _TURNAROUND_NS = 1_000_000
 
 
 def client_report(workload: FrozenWorkload, captures: Sequence[Capture]) -> ClientReport:
-    """The report of a client that sent these requests of a closed loop one after the other."""
+    """The report of a client that sent these requests one after the other."""
     started = min(capture.sent_ns or 0 for capture in captures)
     ended = max(capture.done_ns for capture in captures)
     span, sent = ended - started, len(captures)
     last_sent = max(capture.sent_ns or 0 for capture in captures)
     busy = sum(capture.done_ns - (capture.sent_ns or 0) for capture in captures)
+    due = sorted(capture.scheduled_ns for capture in captures if capture.scheduled_ns is not None)
+    late = [(capture.sent_ns or 0) - (capture.scheduled_ns or 0) for capture in captures] if due else []
     lags = [lag for capture in captures for lag in capture.lags_ns if lag is not None]
     process = ProcessReport(
         started_ns=started,
@@ -33,16 +35,23 @@ def client_report(workload: FrozenWorkload, captures: Sequence[Capture]) -> Clie
         stamps=StampSource.KERNEL,
         load=workload.load,
         concurrency=workload.concurrency,
-        asked_rate=None,
+        asked_rate=(sent - 1) * 1e9 / (due[-1] - due[0]) if len(due) > 1 else None,
         achieved_rate=(sent - 1) * 1e9 / (last_sent - started) if sent > 1 else None,
         in_flight=busy / span,
         processes=(process,),
         handing=_constant(sent, HANDED_NS),
-        lateness=None,
-        turnaround=_constant(sent - 1, _TURNAROUND_NS) if sent > 1 else None,
+        lateness=_few(late) if due else None,
+        turnaround=_constant(sent - 1, _TURNAROUND_NS) if sent > 1 and not due else None,
         read_lag=_constant(len(lags), LAG_NS) if lags else None,
         distrusted_stamps=0,
     )
+
+
+def _few(values: Sequence[int]) -> Spread:
+    """Of fewer than a hundred values, whose 99th percentile is their maximum."""
+    ordered = sorted(values)
+    middle, top = ordered[(len(ordered) - 1) // 2], ordered[-1]
+    return Spread(n=len(ordered), p50_ns=middle, p99_ns=top, max_ns=top)
 
 
 def _constant(n: int, ns: int) -> Spread:

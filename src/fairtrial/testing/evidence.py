@@ -52,6 +52,7 @@ from fairtrial.schema.vocab import (
     StampSource,
     WindowOutcome,
 )
+from fairtrial.stats.due_times import due_times
 from fairtrial.testing.client_reports import client_report
 from fairtrial.testing.replies import MODEL, MS, Reply, Traffic, request_id
 from fairtrial.testing.small_plan import ROW_PERCENT, small_plan
@@ -285,12 +286,16 @@ class _Run:
         )
         if not cases:
             return
-        source = self.plan.workload(where.workload).source
+        workload = self.plan.workload(where.workload)
+        source = workload.source
         asked = source.output_tokens if isinstance(source, Conversations) else None
         started, traffic, records = self.now_ns, Traffic(self.now_ns, asked), []
-        for number, case in enumerate(cases):
+        due = due_times(workload, where.phase, where.repetition, len(cases))
+        for number, (case, offset) in enumerate(zip(cases, due, strict=True)):
             name = request_id(launch, where.workload, where.phase.value, number)
-            records.append(decode_capture(*traffic.ask(name, case, number, self.script.reply(where, case))))
+            due_ns = None if offset is None else started + offset
+            asked_for = traffic.ask(name, case, number, self.script.reply(where, case), due_ns)
+            records.append(decode_capture(*asked_for))
         self.now_ns = traffic.now_ns
         failed = sum(1 for record in records if record.outcome is not Outcome.OK)
         stem = f"{launch}-{where.workload}-{where.phase.value}"

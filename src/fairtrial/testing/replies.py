@@ -56,20 +56,26 @@ class Traffic:
     response: bytearray = field(default_factory=bytearray)
     sent: bytearray = field(default_factory=bytearray)
 
-    def ask(self, request_id: str, case: Case, sequence: int, reply: Reply) -> tuple[Capture, bytes, bytes]:
-        """Add one request; returns its capture, response and request bytes."""
+    def ask(
+        self, request_id: str, case: Case, sequence: int, reply: Reply, due_ns: int | None = None
+    ) -> tuple[Capture, bytes, bytes]:
+        """Add one request, sent when it is due and the one before is over.
+
+        Returns:
+            Its capture, response and request bytes.
+        """
         wanted = {"model": MODEL, "prompt": case.prompt, "phase": case.phase.value, "extra": reply.extra}
         body = json.dumps({**wanted, **({"max_tokens": self.asked} if self.asked else {})}).encode()
         request = b"POST /v1/completions HTTP/1.1\r\nHost: server\r\n" + _length(body) + b"\r\n\r\n" + body
         parts = _parts(reply)
-        sent_ns = self.now_ns
+        sent_ns = max(self.now_ns, due_ns or 0)
         response = b"".join(data for _, data in parts)
         capture = Capture(
             request_id=request_id,
             case=case.name,
             sequence=sequence,
             connection=0,
-            scheduled_ns=None,
+            scheduled_ns=due_ns,
             sent_ns=sent_ns,
             handed_ns=sent_ns + HANDED_NS,
             done_ns=sent_ns + parts[-1][0],

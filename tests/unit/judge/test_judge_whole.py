@@ -171,7 +171,6 @@ def test_what_is_not_built_makes_no_formal_cell_usable(judged):
         unknown = {condition for condition, answer in holds.items() if answer is None}
         assert unknown == {
             Condition.MONITORING_ENFORCED,
-            Condition.CLIENT_LAG_OK,
             Condition.CALIBRATION_VALID,
         }
         assert {condition for condition, answer in holds.items() if answer is False} == {Condition.MIN_DATA}

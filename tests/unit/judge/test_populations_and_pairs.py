@@ -6,8 +6,19 @@ import pytest
 
 from fairtrial.judge.judge import judge
 from fairtrial.judge.summaries import Ranked
-from fairtrial.schema.plan import Limits, Requirement
-from fairtrial.schema.vocab import Condition, Direction, GateOutcome, Metric, Outcome, Phase, Role, Statistic
+from fairtrial.schema.client_vocab import ArrivalProcess
+from fairtrial.schema.plan import Arrivals, Limits, Requirement
+from fairtrial.schema.vocab import (
+    Condition,
+    Direction,
+    GateOutcome,
+    LoadKind,
+    Metric,
+    Outcome,
+    Phase,
+    Role,
+    Statistic,
+)
 from fairtrial.testing.evidence import Script, default_reply, fabricate
 from fairtrial.testing.small_plan import small_plan
 
@@ -142,6 +153,80 @@ def test_goodput_counts_expected_requests():
     assert judged.requirements[0].demand == (
         "goodput (whole): at least 99% of the requests within TTFT 21 ms, TPOT 6 ms"
     )
+
+
+def with_goodput(limits, change=None, arrivals=None):
+    """Goodput of A and B in repetition 1 of ``returning`` under these limits, and the judgment."""
+    requirement = Requirement(
+        metric=Metric.GOODPUT, statistic=Statistic.WHOLE, role=Role.GUARDRAIL, limits=limits, at_least=0.99
+    )
+    plan = small_plan()
+    load = {"load": LoadKind.OPEN_LOOP, "concurrency": 64, "arrivals": arrivals} if arrivals else {}
+    first = plan.workloads[0].model_copy(update={"requirements": (requirement,), **load})
+    plan = plan.model_copy(update={"workloads": (first, plan.workloads[1])})
+
+    def reply(where, case):
+        usual = default_reply(where, case)
+        return usual if change is None or where.workload != "returning" else change(where, case, usual)
+
+    judged = judge(fabricate(Script(plan=plan, reply=reply)))
+    found = next(c for c in judged.comparisons if c.metric is Metric.GOODPUT and c.repetition == 1)
+    return found.baseline.value, found.candidate_value.value, judged
+
+
+def test_a_failure_meets_no_limit_and_makes_no_tokens():
+    def failing(where, case, usual):
+        fails = where.arm == "B" and where.phase is Phase.MEASURED and case.prompt == 0
+        return replace(usual, status=500) if fails else usual
+
+    generous = Limits(e2e_ns=10_000 * MS)
+    assert with_goodput(generous)[:2] == (1.0, 1.0)
+    *shares, judged = with_goodput(generous, failing)
+    assert shares == [1.0, 0.75]
+    throughput = next(m for m in population(judged).metrics if m.metric is Metric.OUTPUT_THROUGHPUT)
+    # Three answers of three tokens. In reverse order: TTFT 23, 22, 21 ms and three gaps of 5 ms each, the failure
+    # ends after 20 ms, and each next send is 1 ms after an end.
+    assert throughput.median.value == pytest.approx(9 / ((23 + 22 + 21 + 3 * 15 + 20 + 3) / 1000))
+
+
+# Requests of an open loop that are due 0, 1, 2 and 3 ms after the start; the fabricated client sends one at a time,
+# each 1 ms after the end of the one before.
+RUSH = Arrivals(process=ArrivalProcess.CONSTANT, rate=1000.0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "share"),
+    [
+        # B answers after 23, 22, 21, 20 ms and ends 15 ms later: sent after 0, 39, 77, 114 ms, it waited
+        # 0, 38, 75, 111 ms, so that the first tokens come 23, 60, 96, 131 ms after they were due.
+        (Limits(ttft_ns=60 * MS), 0.5),
+        (Limits(ttft_ns=59 * MS), 0.25),
+        (Limits(e2e_ns=111 * MS), 0.75),
+        # The pace of an answer has no wait in it.
+        (Limits(tpot_ns=5 * MS), 1.0),
+    ],
+)
+def test_goodput_of_an_open_loop_counts_the_wait(limits, share):
+    assert with_goodput(limits, arrivals=RUSH)[1] == share
+    assert with_goodput(limits)[1] == 1.0
+
+
+def test_open_loops_are_also_counted_from_the_schedule():
+    def failing(where, case, usual):
+        return replace(usual, status=500) if where.arm == "B" and case.prompt == 3 else usual
+
+    judged = with_goodput(Limits(ttft_ns=24 * MS), failing, RUSH)[2]
+    found = {summary.metric: summary for summary in population(judged).from_schedule}
+    assert set(found) == {Metric.TTFT, Metric.E2E}
+    # The failure is over after 23 ms. The others are sent after 24, 62, 99 ms and wait 23, 60, 96 ms; from when
+    # they were due their first tokens take 45, 81, 116 ms. A failure is worse than all: the middle two are the last.
+    assert (found[Metric.TTFT].n, found[Metric.TTFT].median.value) == (3, 98.5 * MS)
+    assert found[Metric.TTFT].maximum.value is None
+    assert found[Metric.E2E].minimum.value == 60 * MS
+    queue = next(m for m in population(judged).metrics if m.metric is Metric.QUEUE)
+    assert (queue.median.value, queue.minimum.value) == (78 * MS, 23 * MS)
+    cold = next(p for p in judged.populations if p.workload == "cold")
+    assert cold.from_schedule == ()
 
 
 def test_percentiles_need_their_minimum():

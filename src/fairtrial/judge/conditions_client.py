@@ -1,0 +1,104 @@
+"""Was the client fast enough for its numbers to be the server's? Pure."""
+
+from fairtrial.decode.measures import measure
+from fairtrial.judge.cell_view import Answer, CellView, first, no_launch, with_more
+from fairtrial.judge.normal import Normal, PhaseTable
+from fairtrial.judge.populations import FORMAL_PHASES
+from fairtrial.schema.client import ClientReport
+from fairtrial.schema.judgment import ClientSummary
+from fairtrial.schema.vocab import Metric
+from fairtrial.stats.client_error import Trust, client_error, tail_ns
+from fairtrial.stats.quantiles import median
+
+
+def client_lag_ok(view: CellView) -> Answer:
+    """The client's own error is small enough in every prime and measured phase of both arms."""
+    if absent := no_launch(view):
+        return None, absent
+    problems: list[str] = []
+    unknown: list[str] = []
+    for place, phase, table in view.tables(*FORMAL_PHASES):
+        if table is None:
+            unknown.append(f"arm {place.arm}: no {phase.value} requests")
+        elif table.cases:
+            holds, reason = answer(table)
+            if holds is not True:
+                said = f"arm {place.arm}, {phase.value}: {reason}"
+                (problems if holds is False else unknown).append(said)
+    if unknown and not problems:
+        return None, with_more(unknown)
+    return first(problems, "the client's own error is within its limits in every phase of both arms")
+
+
+def answer(table: PhaseTable) -> Answer:
+    """Whether the numbers of one phase may be taken for the server's, and why."""
+    client = table.client
+    if client is None:
+        return None, "the client made no report of itself"
+    if client.faults:
+        return False, with_more(list(client.faults))
+    if client.report is None:
+        return None, client.absent
+    trust = trust_in(table, client.report)
+    return trust.holds, f"{trust.reason}; what helps: {trust.hint}" if trust.hint else trust.reason
+
+
+def trust_in(table: PhaseTable, report: ClientReport) -> Trust:
+    """What the report and the records of one phase say of the client."""
+    first_tokens, bounded = first_token_counts(table)
+    return client_error(
+        report,
+        median_ttft_ns=_median(table, Metric.TTFT),
+        bounded_share=bounded / first_tokens if first_tokens else 0.0,
+        median_e2e_ns=_median(table, Metric.E2E),
+    )
+
+
+def first_token_counts(table: PhaseTable) -> tuple[int, int]:
+    """Successful requests with a first token, and those of them whose stamp is an upper bound."""
+    stamped = [row for row in table.used if row.first_token_ns is not None]
+    return len(stamped), sum(1 for row in stamped if row.first_token_bounded)
+
+
+def _median(table: PhaseTable, metric: Metric) -> float | None:
+    values = (measure(row, metric)[0] for row in table.used)
+    return median([value for value in values if value is not None])
+
+
+def client_summaries(normal: Normal) -> tuple[ClientSummary, ...]:
+    """The client over every prime and measured phase that ran, in the order of the schedule."""
+    tables = (normal.table(place, phase) for place in normal.places() for phase in FORMAL_PHASES)
+    return tuple(_summary(table) for table in tables if table is not None and table.cases)
+
+
+def _summary(table: PhaseTable) -> ClientSummary:
+    holds, reason = answer(table)
+    report = table.client.report if table.client is not None else None
+    trust = None if report is None else trust_in(table, report)
+    first_tokens, bounded = first_token_counts(table)
+    return ClientSummary(
+        workload=table.place.workload,
+        repetition=table.place.repetition,
+        arm=table.place.arm,
+        phase=table.phase,
+        holds=holds,
+        reason=reason,
+        transport=None if report is None else report.transport,
+        stamps=None if report is None else report.stamps,
+        error_bound_ns=None if trust is None else trust.error_bound_ns,
+        limit_ns=None if trust is None else trust.limit_ns,
+        loop_lag_ns=None if trust is None else trust.loop_lag_ns,
+        cpu_share=None if trust is None else trust.cpu_share,
+        processes=None if report is None else len(report.processes),
+        in_flight=None if report is None else report.in_flight,
+        asked_rate=None if report is None else report.asked_rate,
+        achieved_rate=None if report is None else report.achieved_rate,
+        delay_ns=None if report is None else _delay(report),
+        first_tokens=first_tokens,
+        first_tokens_bounded=bounded,
+    )
+
+
+def _delay(report: ClientReport) -> int | None:
+    spread = report.lateness or report.turnaround
+    return None if spread is None else tail_ns(spread)
