@@ -1,6 +1,5 @@
 """One phase of a trial as the driver is told it, and the traffic that it is made into."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,13 +9,13 @@ from fairtrial.drive.corpus import Corpus
 from fairtrial.drive.message import request_id
 from fairtrial.drive.order import MAX_RESPONSE_BYTES, Address, TimeLimits
 from fairtrial.drive.request_lines import requests_lines
-from fairtrial.drive.stamps import stamp_source
+from fairtrial.drive.stamping import stamp_source
 from fairtrial.drive.traffic import Origin, Outgoing, TrafficJob
 from fairtrial.profiles.profile import Profile
 from fairtrial.schema.client_vocab import Capability, Transport
 from fairtrial.schema.requests import CAPTURE_SCHEMA, REQUESTS_SCHEMA, TableHeader
 from fairtrial.schema.vocab import LoadKind, Phase
-from fairtrial.stats.arrivals import arrival_offsets
+from fairtrial.stats.due_times import due_times
 
 if TYPE_CHECKING:  # reading plans takes longer than sending a request
     from fairtrial.schema.cases import Case
@@ -91,31 +90,10 @@ def traffic_of(job: PhaseJob) -> TrafficJob:
     )
 
 
-def due_times(job: PhaseJob, count: int) -> tuple[int | None, ...]:
-    """When the requests of a phase are due; None for each of a closed loop.
-
-    Both arms of a repetition get the same times, and so do all repetitions unless each has a corpus of
-    its own.
-    """
-    workload, arrivals = job.workload, job.workload.arrivals
-    if arrivals is None:
-        return (None,) * count
-    repetition = job.repetition if workload.corpus_per_repetition else 0
-    named = (workload.seed, workload.name, "arrivals", job.phase, repetition)
-    digest = hashlib.sha256("\n".join(str(part) for part in named).encode()).digest()
-    return arrival_offsets(
-        arrivals.process,
-        arrivals.rate,
-        arrivals.burstiness,
-        count,
-        int.from_bytes(digest[:8], "big"),
-        workload.ramp_ms * MS,
-    )
-
-
 def _outgoing(job: PhaseJob, corpus: Corpus) -> Iterator[Outgoing]:
     cases = job.cases
-    for sequence, (case, due_ns) in enumerate(zip(cases, due_times(job, len(cases)), strict=True)):
+    due = due_times(job.workload, job.phase, job.repetition, len(cases))
+    for sequence, (case, due_ns) in enumerate(zip(cases, due, strict=True)):
         name = request_id(job.launch, job.workload.name, job.phase, sequence)
         yield Outgoing(sequence, case.name, name, corpus.body(case, job.repetition), due_ns)
 
