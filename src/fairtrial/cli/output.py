@@ -4,11 +4,13 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from fairtrial.report.visible import visible
 from fairtrial.schema.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def say(text: str) -> None:
@@ -25,6 +27,11 @@ def say(text: str) -> None:
 def harmless(line: str) -> str:
     """A line whose indentation stays, without anything that steers a terminal."""
     return " " * (len(line) - len(line.lstrip(" "))) + visible(line)
+
+
+def aligned(line: str) -> str:
+    """A line whose blanks all stay, without anything that steers a terminal."""
+    return " ".join(visible(part) for part in line.split(" "))
 
 
 def put(text: str) -> None:
@@ -50,6 +57,8 @@ def put_json(value: Mapping[str, object]) -> None:
     put(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def console() -> Console:
+def console() -> "Console":
     """Standard output for rich renderers; colours only where a terminal shows them (NO_COLOR respected)."""
+    from rich.console import Console
+
     return Console(highlight=False)

@@ -1,6 +1,6 @@
 """The command reference, made from the command line itself."""
 
-from fairtrial.cli.main import app
+from fairtrial.cli.app import app
 
 
 def command_reference() -> str:

@@ -34,7 +34,7 @@ from fairtrial.drive.load import ClosedLoad, Load, StoppedError, Work
 from fairtrial.drive.meter import Meter
 from fairtrial.drive.open_load import OpenLoad
 from fairtrial.drive.order import Item, LoadOrder
-from fairtrial.drive.stamps import stamp_source
+from fairtrial.drive.stamping import stamp_source
 from fairtrial.schema.errors import FairtrialError
 
 PROGRESS_INTERVAL_S = 0.1

@@ -1,0 +1,1 @@
+"""Measuring one endpoint, and this machine's own floor."""

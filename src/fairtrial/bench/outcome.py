@@ -1,0 +1,34 @@
+"""What a stage came to, from the files that its traffic left."""
+
+from fairtrial.bench.rows import read_records
+from fairtrial.bench.summary import stage_summary
+from fairtrial.bench.tally import Tally
+from fairtrial.drive.driver import PhaseResult
+from fairtrial.schema.bench import GoodputLimits, StageSpec, StageSummary
+
+
+def stage_outcome(
+    stage: StageSpec, limits: GoodputLimits | None, result: PhaseResult, processes: int
+) -> StageSummary:
+    """Count every record of a stage.
+
+    Args:
+        stage: What it was.
+        limits: What a good request keeps to.
+        result: Its traffic.
+        processes: Load processes that it was given; there are fewer where it has fewer slots.
+
+    Raises:
+        EvidenceError: The records can't be read.
+    """
+    tally = Tally(limits)
+    tally.add_all(read_records(result.requests))
+    report = result.report
+    return stage_summary(
+        stage,
+        tally,
+        report,
+        span=(result.started_ns, result.ended_ns),
+        processes=processes if report is None else max(len(report.processes), 1),
+        ended_early=result.ended_early,
+    )

@@ -1,0 +1,139 @@
+"""The file of requests: NDJSON that grows stage by stage, or Parquet made of it at the end."""
+
+import os
+import secrets
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Protocol, Self
+
+import orjson
+
+from fairtrial.bench.parquet import to_parquet
+from fairtrial.evidence import files
+from fairtrial.schema.bench import BenchHeader
+from fairtrial.schema.errors import UsageError
+
+PARQUET = ".parquet"
+SUFFIXES = (".ndjson", ".jsonl", PARQUET)
+
+
+class RowSink(Protocol):
+    """Where rows go."""
+
+    def header(self, header: BenchHeader) -> None:
+        """What the rows are of; comes first."""
+
+    def add_table(self, table: Path, stage: int) -> None:
+        """Every record of a stage's request table."""
+
+
+def check_output(path: Path, *, overwrite: bool) -> None:
+    """See before any traffic that the file can be written.
+
+    Raises:
+        UsageError: It can't, or is there already.
+    """
+    name = str(path)
+    if path.suffix not in SUFFIXES:
+        raise UsageError(
+            f"the suffix says what is written: one of {', '.join(SUFFIXES)}", where=name, hint="name another"
+        )
+    if path.suffix == PARQUET and find_spec("polars") is None:
+        raise UsageError(
+            "Parquet needs polars", where=name, hint="pip install 'fairtrial[tables]', or write .ndjson"
+        )
+    if path.exists() and not path.is_file():
+        raise UsageError("not a regular file", where=name, hint="name another")
+    if path.exists() and not overwrite:
+        raise UsageError("the file is there already", where=name, hint="name another, or add --overwrite")
+    if not path.parent.is_dir():
+        raise UsageError(
+            "there is no such directory", where=str(path.parent), hint="make it, or name another"
+        )
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise UsageError("the directory can't be written", where=str(path.parent), hint="name another")
+
+
+class RequestFile:
+    """Context manager. What was added is in the file when a stage ends, also if the run is interrupted.
+
+    An old file of that name stands until the first stage is over. Parquet is made when it is
+    closed, of rows that were on disk all along.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._parquet = path.suffix == PARQUET
+        self._rows_path = path.with_name(f".{path.name}.{secrets.token_hex(4)}.rows")
+        self._rows: IO[bytes] | None = None
+        self._header = b""
+        self._in_place = False
+
+    def __enter__(self) -> Self:
+        with files.at_edge("write the requests", self._path):
+            self._rows = self._rows_path.open("xb")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._rows is None:
+            return
+        self._rows.close()
+        try:
+            if self._in_place and self._parquet:
+                self._write_parquet()
+        finally:
+            if self._parquet or not self._in_place:
+                self._rows_path.unlink(missing_ok=True)
+
+    def header(self, header: BenchHeader) -> None:
+        """What the rows are of; comes first.
+
+        Raises:
+            EvidenceError: The file can't be written.
+        """
+        self._header = orjson.dumps(header)
+        if not self._parquet:
+            self._write([self._header])
+
+    def add_table(self, table: Path, stage: int) -> None:
+        """Every record of a stage's request table, with the stage's number.
+
+        Raises:
+            EvidenceError: The table can't be read or the file not be written.
+        """
+        mark = b',"stage":%d}\n' % stage
+        with files.at_edge("write the requests", self._path), table.open("rb") as lines:
+            next(lines, None)
+            self._write(line.rstrip()[:-1] + mark for line in lines)
+            self._settle()
+
+    def _write(self, lines: Iterable[bytes]) -> None:
+        rows = self._rows
+        if rows is None:
+            return
+        with files.at_edge("write the requests", self._path):
+            for line in lines:
+                rows.write(line if line.endswith(b"\n") else line + b"\n")
+            rows.flush()
+
+    def _settle(self) -> None:
+        """From the first whole stage on the file stands under its name."""
+        if not self._in_place:
+            if not self._parquet:
+                self._rows_path.rename(self._path)
+            self._in_place = True
+
+    def _write_parquet(self) -> None:
+        made = self._rows_path.with_suffix(".made")
+        try:
+            with files.at_edge("write the requests", self._path):
+                to_parquet(self._rows_path, made, self._header)
+                made.rename(self._path)
+        finally:
+            with suppress(OSError):
+                made.unlink(missing_ok=True)
