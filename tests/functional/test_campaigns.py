@@ -4,10 +4,16 @@ The right values are the record's (A = 25 %: 112 increments of row pressure over
 fetches; B = 75 %: 0 and 36) and, for the shares between, those of an independent simulation of the cache.
 """
 
+import json
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from fairtrial.schema.facts import LaunchStarting, PhaseEnded
+from fairtrial.schema.vocab import Phase
+from fairtrial.trial.outcome import evidence_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,6 +53,63 @@ def test_dose_response_steps_between_53_and_54_percent(program):
     assert {gate["outcome"] for gate in judgment["gates"]} == {"passed"}
     for delta in judgment["counters"]:
         assert delta["after"] - delta["before"] == delta["increase"]
+
+
+def captured(program, arm):
+    """The rows of the capture index of an arm's measured users, as they were sealed."""
+    evidence = evidence_of(program.home / "trial")
+    launches = {
+        line.fact.launch
+        for line in evidence.lines
+        if isinstance(line.fact, LaunchStarting) and line.fact.arm == arm
+    }
+    (ended,) = (
+        line.fact
+        for line in evidence.lines
+        if isinstance(line.fact, PhaseEnded)
+        and line.fact.launch in launches
+        and (line.fact.workload, line.fact.phase) == ("users", Phase.MEASURED)
+    )
+    return [json.loads(line) for line in evidence.files[ended.capture_index].splitlines()[1:]]
+
+
+def test_open_loop_sends_when_requests_are_due(program):
+    judgment = program.json("run", ROOT / "campaigns" / "open-loop.toml", "--into", "trial", "--quiet")
+    coverage = judgment["coverage"]
+    assert (coverage["formal_attempted"], coverage["formal_failed"]) == (2 * (30 + 24), 0)
+    assert {gate["outcome"] for gate in judgment["gates"]} == {"passed"}
+    arms = [captured(program, arm) for arm in "AB"]
+    for rows in arms:
+        due = [row["scheduled_ns"] for row in rows]
+        assert len(due) == 30
+        assert due == sorted(due)
+        assert all(row["scheduled_ns"] <= row["sent_ns"] <= row["handed_ns"] for row in rows)
+        # 29 gaps of a mean of 1/15 s: their sum lies within four standard deviations.
+        assert abs((due[-1] - due[0]) / 1e9 - 29 / 15) < 4 * 29**0.5 / 15
+    gaps = [[b["scheduled_ns"] - a["scheduled_ns"] for a, b in pairwise(rows)] for rows in arms]
+    assert gaps[0] == gaps[1], "both arms get the same load"
+    for population in judgment["populations"]:
+        if population["phase"] != "measured":
+            continue
+        sent = {x["metric"]: x["median"]["value"] for x in population["metrics"]}
+        assert sent["queue"] is not None
+        due = {x["metric"]: x["median"]["value"] for x in population["from_schedule"]}
+        assert due["ttft"] >= sent["ttft"]
+        assert due["e2e"] >= sent["e2e"]
+    # Whether this machine was quiet enough is its own affair; that it is known, and no contradiction, is ours.
+    assert len(judgment["clients"]) == 4
+    for client in judgment["clients"]:
+        assert client["holds"] is not None
+        assert "report" not in client["reason"]
+        assert client["asked_rate"] is not None
+        assert client["error_bound_ns"] > 0
+    page = program.run("report", "trial", "--format", "md").stdout
+    for words in (
+        "The client's own error",
+        "Waits before the send",
+        "15 requests a second (gamma, burstiness 0.3)",
+    ):
+        assert words in page.replace("\\", "")
 
 
 @pytest.mark.slow

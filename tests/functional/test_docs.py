@@ -9,7 +9,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorial").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
+    ROOT / "docs" / "how-to" / "load.md",
+]
 
 
 def commands(page):
@@ -17,9 +21,18 @@ def commands(page):
     return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ fairtrial")]
 
 
+def plans(page):
+    """The plans that a page shows whole: blocks that begin with the name of their file."""
+    blocks = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    named = ((re.match(r"# ([a-z-]+\.toml)\n", block), block) for block in blocks)
+    return {name[1]: block for name, block in named if name}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_run(page, program):
     found = commands(page)
+    for name, text in plans(page).items():
+        (program.home / name).write_text(text)
     assert found, "a page of commands without a command"
     for command in found:
         program.run(*shlex.split(command)[1:], code=None if " demo" in command else 0)

@@ -6,6 +6,7 @@ from fairtrial.judge.normal import Normal, PhaseTable
 from fairtrial.judge.populations import FORMAL_PHASES
 from fairtrial.schema.client import ClientReport
 from fairtrial.schema.judgment import ClientSummary
+from fairtrial.schema.types import MAX_SAFE_INTEGER
 from fairtrial.schema.vocab import Metric
 from fairtrial.stats.client_error import Trust, client_error, tail_ns
 from fairtrial.stats.quantiles import median
@@ -85,18 +86,23 @@ def _summary(table: PhaseTable) -> ClientSummary:
         reason=reason,
         transport=None if report is None else report.transport,
         stamps=None if report is None else report.stamps,
-        error_bound_ns=None if trust is None else trust.error_bound_ns,
+        error_bound_ns=None if trust is None else _bounded(trust.error_bound_ns),
         limit_ns=None if trust is None else trust.limit_ns,
         loop_lag_ns=None if trust is None else trust.loop_lag_ns,
         cpu_share=None if trust is None else trust.cpu_share,
         processes=None if report is None else len(report.processes),
-        in_flight=None if report is None else report.in_flight,
+        in_flight=None if report is None else max(report.in_flight, 0.0),
         asked_rate=None if report is None else report.asked_rate,
         achieved_rate=None if report is None else report.achieved_rate,
         delay_ns=None if report is None else _delay(report),
         first_tokens=first_tokens,
         first_tokens_bounded=bounded,
     )
+
+
+def _bounded(ns: int | None) -> int | None:
+    """A sum of durations as a document may state it: each of them may be as large as a number may be."""
+    return None if ns is None else min(ns, MAX_SAFE_INTEGER)
 
 
 def _delay(report: ClientReport) -> int | None:

@@ -182,7 +182,9 @@ def _ends(report: ClientReport, error: _Error, median_e2e_ns: float | None) -> I
 
 
 def _long(report: ClientReport) -> bool:
-    return any(process.ended_ns - process.started_ns >= SHORT_NS for process in report.processes)
+    return not report.processes or any(
+        process.ended_ns - process.started_ns >= SHORT_NS for process in report.processes
+    )
 
 
 def _load(report: ClientReport, limit: int) -> Iterator[_Complaint]:

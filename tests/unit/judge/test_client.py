@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from fairtrial.evidence.documents import canonical
 from fairtrial.judge.client import PhaseClient, checked, read_client
 from fairtrial.judge.client_seen import seen
 from fairtrial.judge.conditions import ASKED
@@ -363,3 +364,24 @@ def test_a_flattering_report_is_a_fault():
     result = lag_ok(found)
     assert result.holds is False
     assert "another handing than its captures give" in result.reason
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"in_flight": -5.0},
+        {"handing": Spread(n=2**53 - 1, p50_ns=0, p99_ns=2**53 - 1, max_ns=0)},
+        {"processes": ()},
+        {"processes": (ProcessReport(started_ns=9, ended_ns=1, cpu_ns=2**53 - 1, loop_lag=None),)},
+        {"achieved_rate": 1e-300},
+        {
+            "lateness": Spread(n=1, p50_ns=0, p99_ns=0, max_ns=0),
+            "load": LoadKind.OPEN_LOOP,
+            "asked_rate": 1e6,
+        },
+    ],
+)
+def test_no_report_breaks_the_judge(change):
+    found = judged(lambda report: replace(report, **change), where=in_measured_b)
+    assert lag_ok(found).holds is False
+    assert canonical(found)

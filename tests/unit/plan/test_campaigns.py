@@ -9,9 +9,10 @@ from fairtrial.plan.estimate import estimate
 from fairtrial.plan.freeze import freeze
 from fairtrial.profiles.geometry import split_pool
 from fairtrial.profiles.reference_models import MODELS
+from fairtrial.schema.client_vocab import ArrivalProcess
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.schedule import formal_total, schedule
-from fairtrial.schema.vocab import Phase, Role
+from fairtrial.schema.vocab import LoadKind, Phase, Role
 
 CAMPAIGNS = Path(__file__).parents[3] / "campaigns"
 
@@ -89,7 +90,19 @@ def test_dose_response_has_six_arms() -> None:
     assert [workload.name for workload in plan.workloads] == ["fixed-work"]
 
 
+def test_open_loop_has_arrivals_and_guardrails() -> None:
+    plan = _plan("open-loop")
+    users, bursts = plan.workloads
+    assert {one.load for one in plan.workloads} == {LoadKind.OPEN_LOOP}
+    assert (users.arrivals.process, users.arrivals.rate) == (ArrivalProcess.POISSON, 15.0)
+    assert (bursts.arrivals.process, bursts.ramp_ms) == (ArrivalProcess.GAMMA, 500)
+    for workload in plan.workloads:
+        demanded = [one.role for one in workload.requirements if one.role is not Role.INFORMATIONAL]
+        assert set(demanded) == {Role.GUARDRAIL}
+
+
 def test_small_campaigns_are_quick() -> None:
+    assert estimate(_plan("open-loop")).seconds < 30
     assert estimate(_plan("demo")).seconds < 60
     assert estimate(_plan("ci")).seconds < 120
     ci = _plan("ci")

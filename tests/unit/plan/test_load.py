@@ -1,6 +1,7 @@
 """Open and closed loops in a plan: what is read, what is refused, how long it lasts."""
 
 import json
+import re
 import resource
 from pathlib import Path
 
@@ -228,3 +229,12 @@ def test_the_same_file_as_open_loops(tmp_path: Path) -> None:
     checked = check(CHATS.replace("concurrency = [1, 16]", "rate = [2, 4]"), tmp_path)
     assert [one.name for one in checked.workloads] == ["chats-r2", "chats-r4"]
     assert set(checked.files) == {"chats-r2", "chats-r4"}
+
+
+def test_every_workload_of_the_page_on_loads_can_be_declared() -> None:
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "load.md"
+    blocks = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    shown = [block for block in blocks if block.startswith("[workloads.")]
+    assert len(shown) >= 4
+    for block in shown:
+        check(ARMS + block)

@@ -117,6 +117,7 @@ def test_few_values_are_judged_by_the_largest() -> None:
         (replace(CLOSED, handing=None), "no request was handed"),
         (replace(CLOSED, processes=(process(), process(lag=None))), "no loop lag"),
         (replace(CLOSED, stamps=StampSource.USER, processes=(process(lag=None, span=MS),)), "no loop lag"),
+        (replace(CLOSED, processes=()), "no loop lag"),
         (replace(OPEN, lateness=None), "no lateness"),
         (replace(OPEN, asked_rate=None), "no rate"),
         (replace(OPEN, achieved_rate=None), "no rate"),
