@@ -209,7 +209,12 @@ def main() -> None:
     # Where it may, it goes first: a client that waits for a processor stamps late.
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-    Worker().run()
+    try:
+        Worker().run()
+    except BaseException:  # noqa: BLE001 - an ordinary end would trip over the thread that reads stdin
+        sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
+        os._exit(1)
 
 
 if __name__ == "__main__":

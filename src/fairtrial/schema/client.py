@@ -13,7 +13,11 @@ CLIENT_SCHEMA: Literal["fairtrial.client/v1"] = "fairtrial.client/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """How a duration was distributed, in nanoseconds; percentiles by nearest rank."""
+    """How a duration was distributed, in nanoseconds.
+
+    Percentiles are by nearest rank over the classes of a histogram, each at most 1/128 of its values
+    wide: the largest value of the class, and never beyond the maximum, which is exact.
+    """
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
 

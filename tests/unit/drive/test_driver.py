@@ -10,7 +10,7 @@ import time
 
 import psutil
 import pytest
-from test_errors import captures, records
+from reading import captures, records
 
 from fairtrial.drive.driver import Driver
 from fairtrial.drive.order import TimeLimits
@@ -64,8 +64,9 @@ def test_cuts_between_reads_change_nothing(server, make_job, run, manners):
     (capture,) = captures(result)
     assert record.outcome is Outcome.OK
     assert record.output_ids == (11, 12, 13, 14)
-    assert [read.at_ns for read in capture.reads] == sorted(read.at_ns for read in capture.reads)
-    assert len(capture.reads) > 1
+    assert list(capture.arrivals_ns) == sorted(capture.arrivals_ns)
+    assert len(capture.arrivals_ns) == len(capture.sizes) > 1
+    assert sum(capture.sizes) == capture.size
 
 
 def test_one_connection_carries_all_requests_of_a_slot(server, make_job, run):
@@ -99,6 +100,7 @@ def test_a_phase_without_cases(server, make_job, run):
     result, _ = run(make_job(server.url("good"), phase=Phase.PRIME))
     assert (result.attempted, result.failed, result.ended_early) == (0, 0, None)
     assert records(result) == []
+    assert (result.report, result.client) == (None, None)
 
 
 def test_both_arms_are_sent_the_same_work(server, make_job, run, tmp_path):
@@ -118,7 +120,13 @@ def test_the_token_reaches_the_server_and_no_file(server, make_job, run, tmp_pat
     result, _ = run(job)
     assert all(f"Authorization: Bearer {TOKEN}".encode() in seen.head for seen in server.seen)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) == 4
+    assert sorted(path.name for path in files) == [
+        "capture.bin",
+        "capture.jsonl",
+        "client.json",
+        "requests.jsonl",
+        "sent.bin",
+    ]
     assert all(TOKEN.encode() not in path.read_bytes() for path in files)
     assert records(result)[0].error is ErrorClass.UNAUTHORIZED
     assert records(result)[0].detail == "wrong key " + "*" * len(TOKEN)
@@ -212,7 +220,8 @@ def test_a_worker_that_dies_before_any_capture_is_an_error(server, make_job):
 
 def test_a_torn_last_row_is_cut_off(server, make_job, run):
     from fairtrial.drive.capture_files import PhaseFiles
-    from fairtrial.drive.phase_files import decode_phase
+    from fairtrial.drive.decoding import decode_captures
+    from fairtrial.drive.job import traffic_of
 
     job = make_job(server.url("good"), measured=3)
     result, _ = run(job)
@@ -220,7 +229,8 @@ def test_a_torn_last_row_is_cut_off(server, make_job, run):
     result.capture_index.write_bytes(rows[:-20])
     with result.capture_bytes.open("ab") as more:
         more.write(b"bytes of a row that was never written")
-    assert decode_phase(PhaseFiles(job.directory), job, lambda: False).attempted == 2
+    header = traffic_of(job).table_header
+    assert decode_captures(PhaseFiles(job.directory), header, None, lambda: False).attempted == 2
     whole = rows[: rows[:-1].rindex(b"\n") + 1]
     assert result.capture_index.read_bytes() == whole
     last = captures(result)[-1]
@@ -246,20 +256,23 @@ def test_an_error_of_the_callback_ends_traffic(server, make_job):
 PARENT = """
 import sys, time
 from pathlib import Path
-from fairtrial.drive.worker_process import WorkerProcess
+from fairtrial.drive.worker_process import WorkerProcess, hear_all
 from fairtrial.drive.order import Address, Item, LoadOrder, TimeLimits
 from fairtrial.drive.capture_files import PhaseFiles
 from fairtrial.drive.message import request_bytes
-import orjson
 directory, url = Path(sys.argv[1]), sys.argv[2]
 address = Address.parse(url)
 request = request_bytes(address, "/v1/completions", "r-0", b"{}", authorised=False)
 files = PhaseFiles(directory)
 files.sent.write_bytes(request)
 files.index.write_bytes(b"")
-order = LoadOrder(address, 1, TimeLimits(), 0, str(directory), (Item(0, "c000", "r-0", 0, len(request)),))
+files.items(0).write_bytes(Item(0, "c000", "r-0", 0, len(request)).to_line())
 worker = WorkerProcess()
+order = LoadOrder(address, 1, TimeLimits(), 0, str(directory), 1)
 worker.tell(b'{"order":' + order.to_json() + b',"token":null}', 15.0)
+while not any("ready" in message for _, message in hear_all([worker], 1.0)):
+    pass
+worker.tell(b'{"go":0}', 15.0)
 print(worker.pid, flush=True)
 time.sleep(60)
 """

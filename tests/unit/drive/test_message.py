@@ -87,7 +87,9 @@ def test_a_password_in_an_address_is_refused_and_not_repeated():
 def test_order_survives_json():
     import orjson
 
-    order = LoadOrder(ADDRESS, 4, TimeLimits(10, 20), 123, "/x", (Item(0, "c000", "id-0", 0, 5),))
+    order = LoadOrder(ADDRESS, 4, TimeLimits(10, 20), 123, "/x", 5, ramp_ns=7, shard=1, shards=2, rate=0.5)
     assert LoadOrder.from_json(orjson.loads(order.to_json())) == order
+    for item in (Item(0, "c000", "id-0", 0, 5), Item(1, "c001", "id-1", 5, 9, 2**53 - 1)):
+        assert Item.of_line(item.to_line()) == item
     with pytest.raises(DriverError):
         LoadOrder.from_json({"address": {}})
