@@ -22,8 +22,9 @@ def client_lag_ok(view: CellView) -> Answer:
         if table is None:
             unknown.append(f"arm {place.arm}: no {phase.value} requests")
         elif table.cases:
-            holds, reason = answer(table)
+            holds, reason, hint = answer(table)
             if holds is not True:
+                reason += f"; what helps: {hint}" if hint else ""
                 said = f"arm {place.arm}, {phase.value}: {reason}"
                 (problems if holds is False else unknown).append(said)
     if unknown and not problems:
@@ -31,17 +32,17 @@ def client_lag_ok(view: CellView) -> Answer:
     return first(problems, "the client's own error is within its limits in every phase of both arms")
 
 
-def answer(table: PhaseTable) -> Answer:
-    """Whether the numbers of one phase may be taken for the server's, and why."""
+def answer(table: PhaseTable) -> tuple[bool | None, str, str]:
+    """Whether the numbers of one phase may be taken for the server's, why, and what would help."""
     client = table.client
     if client is None:
-        return None, "the client made no report of itself"
+        return None, "the client made no report of itself", ""
     if client.faults:
-        return False, with_more(list(client.faults))
+        return False, with_more(list(client.faults)), ""
     if client.report is None:
-        return None, client.absent
+        return None, client.absent, ""
     trust = trust_in(table, client.report)
-    return trust.holds, f"{trust.reason}; what helps: {trust.hint}" if trust.hint else trust.reason
+    return trust.holds, trust.reason, trust.hint
 
 
 def trust_in(table: PhaseTable, report: ClientReport) -> Trust:
@@ -73,7 +74,7 @@ def client_summaries(normal: Normal) -> tuple[ClientSummary, ...]:
 
 
 def _summary(table: PhaseTable) -> ClientSummary:
-    holds, reason = answer(table)
+    holds, reason, _ = answer(table)
     report = table.client.report if table.client is not None else None
     trust = None if report is None else trust_in(table, report)
     first_tokens, bounded = first_token_counts(table)

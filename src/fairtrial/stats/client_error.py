@@ -30,7 +30,8 @@ ENOUGH = 100
 SHORT_NS = 50_000_000
 """A process whose traffic lasted less than this may have had no time to watch its own loop."""
 
-MORE_CLIENT = "client_processes = {more}, fewer requests in flight, or a client on another machine"
+IDLE_CPU = 0.5
+"""A client that was late and had this much of a processor left was kept waiting by others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +168,7 @@ def _stamps(report: ClientReport, error: _Error, limit: int) -> Iterator[_Compla
     parts = [f"{milliseconds(error.handing_ns or 0)} to hand a request over"]
     parts.append(f"{milliseconds(error.stamp_ns or 0)} to stamp its first token")
     said = f"a TTFT may be wrong by {milliseconds(bound)} ({', '.join(parts)})"
-    yield _Complaint(False, f"{said}; {milliseconds(limit)} are let pass", _more_client(report))
+    yield _Complaint(False, f"{said}; {milliseconds(limit)} are let pass", _help(report))
 
 
 def _ends(report: ClientReport, error: _Error, median_e2e_ns: float | None) -> Iterator[_Complaint]:
@@ -178,7 +179,7 @@ def _ends(report: ClientReport, error: _Error, median_e2e_ns: float | None) -> I
     bound = error.handing_ns + tail_ns(report.read_lag)
     if bound > limit:
         said = f"an end-to-end time may be wrong by {milliseconds(bound)}"
-        yield _Complaint(False, f"{said}; {milliseconds(limit)} are let pass", _more_client(report))
+        yield _Complaint(False, f"{said}; {milliseconds(limit)} are let pass", _help(report))
 
 
 def _long(report: ClientReport) -> bool:
@@ -197,14 +198,14 @@ def _load(report: ClientReport, limit: int) -> Iterator[_Complaint]:
             False,
             f"a free slot waits {milliseconds(tail_ns(turnaround))} for its next request; "
             f"{milliseconds(limit)} are let pass",
-            _more_client(report),
+            _help(report),
         )
     busiest = max(map(_cpu, report.processes), default=0.0)
     if busiest > MOST_CPU:
         yield _Complaint(
             False,
             f"a load process is busy for {busiest:.1%} of the time; {MOST_CPU:.0%} are let pass",
-            _more_client(report),
+            _help(report),
         )
 
 
@@ -213,7 +214,7 @@ def _open_loop(report: ClientReport, limit: int) -> Iterator[_Complaint]:
     if lateness is None:
         yield _Complaint(None, "the client's report of an open loop has no lateness")
         return
-    hint = _more_client(report)
+    hint = _help(report)
     if report.in_flight > MOST_CPU * report.concurrency:
         hint = f"concurrency above {report.concurrency}, the most in flight, or a lower rate"
     if tail_ns(lateness) > limit:
@@ -242,5 +243,12 @@ def _cpu(process: ProcessReport) -> float:
     return process.cpu_ns / span if span > 0 else 0.0
 
 
-def _more_client(report: ClientReport) -> str:
-    return MORE_CLIENT.format(more=len(report.processes) + 1)
+def _help(report: ClientReport) -> str:
+    busiest = max(map(_cpu, report.processes), default=0.0)
+    if busiest < IDLE_CPU:
+        return (
+            f"free processors for the client (it was busy for {busiest:.0%} of the time, so others kept it "
+            "waiting), or another machine for it"
+        )
+    more = len(report.processes) + 1
+    return f"client_processes = {more}, fewer requests in flight, or another machine for the client"

@@ -77,7 +77,6 @@ def test_handing_over_may_take_what_the_kernel_leaves(handing: int, holds: bool)
     assert found.holds is holds
     if not holds:
         assert "0.5 ms are let pass" in found.reason
-        assert found.hint.startswith("client_processes = 2,")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +97,7 @@ def test_stamps_of_the_program_are_late_by_its_loop() -> None:
     report = replace(CLOSED, stamps=StampSource.USER, read_lag=None)
     found = judged(report)
     assert (found.error_bound_ns, found.stamp_error_ns, found.holds) == (120 * US, 80 * US, True)
-    slow = replace(report, processes=(process(), process(lag=3 * MS)))
+    slow = replace(report, processes=(process(), process(lag=3 * MS, cpu=0.8)))
     found = judged(slow)
     assert (found.error_bound_ns, found.holds) == (3040 * US, False)
     assert "0.04 ms to hand a request over, 3 ms to stamp its first token" in found.reason
@@ -171,7 +170,7 @@ def test_a_late_open_loop() -> None:
     assert judged(replace(OPEN, lateness=spread(MS)), 1.0).holds is True
     found = judged(replace(OPEN, lateness=spread(MS + 1)), 1.0)
     assert found.holds is False
-    assert found.hint.startswith("client_processes = 2,")
+    assert found.hint.startswith("free processors for the client (it was busy for 30% of the time")
     full = judged(replace(OPEN, lateness=spread(80 * MS), in_flight=1000.0))
     assert full.holds is False
     assert full.hint.startswith("concurrency above 1024")
