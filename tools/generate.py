@@ -9,13 +9,16 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from fairtrial.cli.reference import command_reference
+from fairtrial.schema.bench import BenchHeader, BenchRow, BenchSummary
+from fairtrial.schema.client import ClientReport
+from fairtrial.schema.doctor import Diagnosis
 from fairtrial.schema.document import Report
 from fairtrial.schema.facts import Fact, JournalLine
+from fairtrial.schema.identity import Identity
 from fairtrial.schema.judgment import Judgment
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.requests import Capture, RequestRecord, TableHeader
-from fairtrial.schema.servers import Identity
 from fairtrial.schema.vocab import ExitCode
 from fairtrial.trial.amending import Amendment
 
@@ -31,6 +34,11 @@ DOCUMENTS = {
     "judgment": Judgment,
     "report": Report,
     "amendment": Amendment,
+    "bench-header": BenchHeader,
+    "bench-row": BenchRow,
+    "bench-summary": BenchSummary,
+    "client": ClientReport,
+    "doctor": Diagnosis,
 }
 
 EXIT_MEANINGS = {
@@ -38,10 +46,11 @@ EXIT_MEANINGS = {
     ExitCode.INTERNAL: "an internal error: please report it",
     ExitCode.USAGE: "the command or the plan can't be used; nothing was started",
     ExitCode.NO_PROMOTION: "the decision is against the candidate (only with `--exit-code`)",
-    ExitCode.INCOMPLETE: "evidence incomplete or damaged, or a launch failed; the baseline is restored",
+    ExitCode.INCOMPLETE: "evidence incomplete or damaged, or a launch failed; the baseline is restored. `bench`: the server "
+    "does not answer, no request succeeded, or (with `--exit-code`) the client was too slow",
     ExitCode.VERIFICATION_FAILED: "verification failed",
     ExitCode.NOT_RESTORED: "the baseline is not restored; the error line holds the command that will",
-    ExitCode.INTERRUPTED: "a person stopped the run; the baseline is restored",
+    ExitCode.INTERRUPTED: "a person stopped the run; the baseline is restored, what was measured is kept",
 }
 
 

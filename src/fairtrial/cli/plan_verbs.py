@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from fairtrial.cli.output import console, put, put_json, say
-from fairtrial.cli.planning import duration, estimate_json, short_duration, sound_plan
+from fairtrial.cli.planning import as_found, duration, estimate_json, short_duration, sound_plan
 from fairtrial.plan.check import load_plan
 from fairtrial.plan.estimate import estimate
 from fairtrial.plan.expand import expanded_toml
@@ -107,7 +107,7 @@ def freeze_into_trial(
     plan: PlanPath, into: Annotated[Path, Parameter(help="New trial directory.")], /, *, json: Json = False
 ) -> int:
     """Freeze a plan into a trial directory; `fairtrial resume` runs it."""
-    frozen = freeze(sound_plan(plan, into))
+    frozen = freeze(as_found(sound_plan(plan, into), quiet=False))
     directory = freeze_into(frozen, into)
     if json:
         put_json(

@@ -11,6 +11,7 @@ from fairtrial.plan.freeze import Frozen, freeze
 from fairtrial.schema.errors import PlanError
 from fairtrial.schema.vocab import Phase, RecipeKind
 from fairtrial.serve.registry import find_baseline
+from fairtrial.trial.discovering import looked_at
 from fairtrial.trial.probing import BASELINE
 
 
@@ -33,6 +34,19 @@ def sound_plan(path: Path, trial: Path | None) -> CheckedPlan:
     if examined.problems or found:
         raise PlanError(in_order((*examined.problems, *found)))
     return checked
+
+
+def as_found(checked: CheckedPlan, *, quiet: bool) -> CheckedPlan:
+    """The plan with the engines of running servers that it leaves open, and words about what was found.
+
+    Raises:
+        PlanError: A server can't be looked at.
+    """
+    found = looked_at(checked)
+    for remark in found.notes[len(checked.notes) :]:
+        if not quiet:
+            say(f"note: {remark.line()}")
+    return found
 
 
 def _ports_of_service(checked: CheckedPlan) -> frozenset[int]:

@@ -11,7 +11,7 @@ from fairtrial.cli.campaigns import built_in
 from fairtrial.cli.ending import exit_code as exit_code_of
 from fairtrial.cli.ending import halt_line, judgment_code
 from fairtrial.cli.output import console, put, put_json, say
-from fairtrial.cli.planning import announce, sound_plan
+from fairtrial.cli.planning import announce, as_found, sound_plan
 from fairtrial.cli.progress import Show
 from fairtrial.evidence.files import write_atomic
 from fairtrial.evidence.journal import read_journal
@@ -56,7 +56,7 @@ def run(
     """
     path = into or _default_directory(plan.stem)
     expect_new(path)
-    frozen = freeze(sound_plan(plan, path))
+    frozen = freeze(as_found(sound_plan(plan, path), quiet=quiet))
     announce(frozen, quiet=quiet)
     say(f"evidence: {path}")
     with Show(quiet=quiet) as watcher:

@@ -85,7 +85,7 @@ class Pages:
             {
                 "model": self._name,
                 "model_sha256": self._service.loaded.model.sha256,
-                "geometry": options.geometry.model_dump(),
+                "geometry": asdict(options.geometry),
                 "settings": asdict(settings),
                 "incarnation": self._service.incarnation,
             }

@@ -20,7 +20,7 @@ from fairtrial.engine.snapshots import SnapshotPolicy
 from fairtrial.engine.state import Floats, RequestState
 from fairtrial.engine.tiers import DEVICE_COUNTS, HOST_COUNTS, Tier, make_tier, orphans
 from fairtrial.profiles.reference_models import ModelShape
-from fairtrial.schema.servers import Geometry
+from fairtrial.schema.identity import Geometry
 from fairtrial.schema.vocab import HitSource
 
 _CANCEL_POLL_SECONDS = 0.005

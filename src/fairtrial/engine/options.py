@@ -8,7 +8,7 @@ from fairtrial.engine.snapshots import MID_END, snapshot_policy
 from fairtrial.profiles.geometry import split_pool
 from fairtrial.profiles.reference_models import DEFAULT_MODEL, DEFAULT_ROW_PERCENT, MODELS, ModelShape
 from fairtrial.schema.errors import UsageError
-from fairtrial.schema.servers import Geometry
+from fairtrial.schema.identity import Geometry
 
 MAX_MODEL_LEN = 8_192
 """Longest prompt plus output in tokens."""

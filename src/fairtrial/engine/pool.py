@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairtrial.engine.state import Floats
 from fairtrial.profiles.reference_models import ModelShape
 from fairtrial.schema.errors import UsageError
-from fairtrial.schema.servers import Geometry
+from fairtrial.schema.identity import Geometry
 
 
 class Arena:

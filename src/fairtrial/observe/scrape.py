@@ -1,6 +1,6 @@
 """The raw metrics page of a server. It is kept as it is and parsed where it is judged."""
 
-from fairtrial.net.http_get import Page, get
+from fairtrial.net.http_call import Page, get
 from fairtrial.net.secrets import strike_bytes
 from fairtrial.profiles.profile import Profile
 

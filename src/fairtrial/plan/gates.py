@@ -7,7 +7,7 @@ from types import MappingProxyType
 from fairtrial.plan.reader import IDENTIFIER, IDENTIFIER_HINT, Table, kind, nearest, one_of
 from fairtrial.plan.units import QuantityError, percent_share
 from fairtrial.plan.workloads import phase_counts
-from fairtrial.profiles.registry import PROFILES, without_token_ids
+from fairtrial.profiles.registry import AUTO, PROFILES, without_token_ids
 from fairtrial.schema.plan import FrozenGate, FrozenWorkload
 from fairtrial.schema.vocab import Counter, GateKind, Phase
 
@@ -163,7 +163,7 @@ def _check_metered(inner: Table, gate: FrozenGate, context: GateContext) -> None
     lacking = {
         context.arms[arm]
         for arm in gate.arms or context.arms
-        if gate.counter not in PROFILES[context.arms[arm]].counters
+        if context.arms[arm] != AUTO and gate.counter not in PROFILES[context.arms[arm]].counters
     }
     if lacking:
         inner.wrong(

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from fairtrial.plan.reader import IDENTIFIER, Table, kind, one_of
 from fairtrial.plan.reference_options import reference_options
 from fairtrial.profiles import openai, reference
-from fairtrial.profiles.registry import PROFILES
+from fairtrial.profiles.registry import AUTO, PROFILES
 from fairtrial.schema.plan import FrozenRecipe, PublicValue, Timing
 from fairtrial.schema.servers import Recipe
 from fairtrial.schema.vocab import RecipeKind
@@ -122,7 +122,7 @@ def _process(table: Table) -> Recipe:
 def _attach(table: Table) -> Recipe:
     served, public = _model(table)
     return Recipe(
-        frozen=FrozenRecipe(kind=RecipeKind.ATTACH, profile=_profile(table), options=public),
+        frozen=FrozenRecipe(kind=RecipeKind.ATTACH, profile=_profile(table, running=True), options=public),
         url=_address(table),
         model=served,
         token_env=_variable(table),
@@ -135,12 +135,17 @@ def _folder(table: Table) -> str | None:
     return None if text is None else str(table.findings.folder / text)
 
 
-def _profile(table: Table) -> str:
+def _profile(table: Table, *, running: bool = False) -> str:
+    """The profile's name; of a running server it may be left open until it is looked at."""
+    known = sorted([*PROFILES, AUTO] if running else PROFILES)
     name = table.text("engine", openai.NAME)
-    if name in PROFILES:
+    if name in known:
         return name
-    if name.strip():
-        table.wrong("engine", f"no engine profile {kind(name)}", f"one of {one_of(sorted(PROFILES))}")
+    if name == AUTO:
+        what = "an engine can be found out of a running server only"
+        table.wrong("engine", what, f"one of {one_of(known)}")
+    elif name.strip():
+        table.wrong("engine", f"no engine profile {kind(name)}", f"one of {one_of(known)}")
     # The one profile that lacks nothing: as a stand-in it causes no further problem.
     return reference.NAME
 

@@ -1,7 +1,7 @@
 """How a host pool is split into state rows and KV pages. Integers only."""
 
 from fairtrial.schema.errors import UsageError
-from fairtrial.schema.servers import Geometry
+from fairtrial.schema.identity import Geometry
 
 
 class GeometryError(UsageError):

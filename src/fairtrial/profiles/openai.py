@@ -1,44 +1,15 @@
 """Any OpenAI-compatible server: text prompts, and only fields that every server knows."""
 
-from collections.abc import Mapping
-
+from fairtrial.profiles import fields
 from fairtrial.profiles.pages import MODELS_PAGE, VERSION_PAGE, count, first_model, section, text
-from fairtrial.profiles.profile import Ask, Profile
-from fairtrial.schema.errors import UsageError
-from fairtrial.schema.servers import Identity
-from fairtrial.schema.vocab import Endpoint
+from fairtrial.profiles.profile import Pages, Profile
+from fairtrial.schema.client_vocab import Capability
+from fairtrial.schema.identity import Identity
 
 NAME = "openai"
 
 
-def body(ask: Ask) -> dict[str, object]:
-    """Phrase a request.
-
-    Neither a fixed output length nor token ids can be asked for here: the answer shows what was done.
-
-    Raises:
-        UsageError: The workload has no text prompts.
-    """
-    if ask.prompt_text is None:
-        raise UsageError(
-            "an OpenAI-compatible server takes text prompts only",
-            hint="give the workload a requests file, or name the engine's own profile",
-        )
-    prompt: dict[str, object] = {"prompt": ask.prompt_text}
-    if ask.endpoint is Endpoint.CHAT:
-        prompt = {"messages": [{"role": "user", "content": ask.prompt_text}]}
-    return {
-        "model": ask.model,
-        **prompt,
-        "max_tokens": ask.output_tokens,
-        "temperature": 0,
-        "seed": ask.seed,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-
-
-def identity(pages: Mapping[str, object]) -> Identity:
+def identity(pages: Pages) -> Identity:
     """What the server says of itself on ``/v1/models`` and, where it has one, ``/version``."""
     model = first_model(pages)
     return Identity(
@@ -54,8 +25,10 @@ def identity(pages: Mapping[str, object]) -> Identity:
 
 PROFILE = Profile(
     name=NAME,
-    body=body,
+    title="OpenAI-compatible server",
     identity=identity,
+    capabilities=frozenset({Capability.STREAM_USAGE, Capability.SEED, Capability.CACHED_TOKENS}),
+    fields={Capability.SEED: fields.seed, Capability.STREAM_USAGE: fields.stream_usage},
     identity_paths=(MODELS_PAGE, VERSION_PAGE),
     health_path=None,
 )

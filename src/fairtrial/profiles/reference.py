@@ -1,58 +1,41 @@
 """The reference engine that comes with fairtrial."""
 
 from collections.abc import Mapping
+from dataclasses import fields as fields_of
 
-from pydantic import ValidationError
-
-from fairtrial.profiles.pages import MODELS_PAGE, VERSION_PAGE, count, first_model, section, text
-from fairtrial.profiles.profile import Ask, Profile
+from fairtrial.profiles import fields
+from fairtrial.profiles.pages import (
+    MODELS_PAGE,
+    SERVER_INFO_PAGE,
+    VERSION_PAGE,
+    count,
+    digest,
+    first_model,
+    ids,
+    owned_by,
+    section,
+    setting,
+    text,
+)
+from fairtrial.profiles.profile import Pages, Profile, Tokenizer
 from fairtrial.profiles.reference_models import DEFAULT_MODEL, MODELS
-from fairtrial.schema.errors import DocumentError, UsageError
-from fairtrial.schema.servers import Geometry, Identity
-from fairtrial.schema.vocab import Counter, Endpoint, RecipeKind
+from fairtrial.schema.client_vocab import Capability
+from fairtrial.schema.errors import DocumentError
+from fairtrial.schema.identity import Geometry, Identity, Setting
+from fairtrial.schema.vocab import Counter, RecipeKind
 
 NAME = RecipeKind.REFERENCE.value
-SERVER_INFO_PAGE = "/server_info"
 METRICS_PREFIX = "fairtrial_engine_"
 SPECIAL_IDS = 8
 """Ids below this have no text; the engine's tokenizer has the same number."""
 
 
-def body(ask: Ask) -> dict[str, object]:
-    """Phrase a request.
-
-    Raises:
-        UsageError: A chat without text, or no prompt at all.
-    """
-    asked: dict[str, object] = {
-        "model": ask.model,
-        **_prompt(ask),
-        "max_tokens": ask.output_tokens,
-        "temperature": 0,
-        "seed": ask.seed,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-    if ask.fixed_output:
-        asked |= {"ignore_eos": True, "min_tokens": ask.output_tokens}
-    if ask.token_ids:
-        asked["return_token_ids"] = True
-    return asked
+def recognise(pages: Pages) -> bool:
+    """It owns its models."""
+    return owned_by(pages, "fairtrial")
 
 
-def _prompt(ask: Ask) -> dict[str, object]:
-    if ask.endpoint is Endpoint.CHAT:
-        if ask.prompt_text is None:
-            raise UsageError("a chat needs text prompts", hint="use the completions endpoint for token ids")
-        return {"messages": [{"role": "user", "content": ask.prompt_text}]}
-    if ask.prompt_ids is not None:
-        return {"prompt": list(ask.prompt_ids)}
-    if ask.prompt_text is None:
-        raise UsageError("the request has no prompt")
-    return {"prompt": ask.prompt_text}
-
-
-def identity(pages: Mapping[str, object]) -> Identity:
+def identity(pages: Pages) -> Identity:
     """What the engine says of itself.
 
     Raises:
@@ -60,32 +43,41 @@ def identity(pages: Mapping[str, object]) -> Identity:
     """
     model = first_model(pages)
     info = section(pages, SERVER_INFO_PAGE)
-    try:
-        return Identity(
-            engine="fairtrial-reference",
-            version=text(section(pages, VERSION_PAGE).get("version")),
-            model=text(model.get("id")),
-            model_sha256=text(info.get("model_sha256")),
-            max_model_len=count(model.get("max_model_len")),
-            geometry=_geometry(info),
-            settings=_settings(info),
-        )
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise DocumentError(f"{where}: {first['msg']}", where=SERVER_INFO_PAGE) from None
+    stated = info.get("model_sha256")
+    if stated is not None and digest(stated) is None:
+        raise DocumentError("model_sha256 is not a sha256", where=SERVER_INFO_PAGE)
+    return Identity(
+        engine="fairtrial-reference",
+        version=text(section(pages, VERSION_PAGE).get("version")),
+        model=text(model.get("id")),
+        model_sha256=digest(stated),
+        max_model_len=count(model.get("max_model_len")),
+        geometry=_geometry(info),
+        settings=_settings(info),
+    )
 
 
 def _geometry(info: Mapping[str, object]) -> Geometry | None:
     stated = info.get("geometry")
-    return None if stated is None else Geometry.model_validate(stated)
+    if stated is None:
+        return None
+    names = [field.name for field in fields_of(Geometry)]
+    if not isinstance(stated, Mapping) or set(stated) != set(names):
+        raise DocumentError("the geometry doesn't have its members", where=SERVER_INFO_PAGE)
+    known = {name: number for name in names if (number := count(stated[name])) is not None}
+    if len(known) < len(names):
+        raise DocumentError("the geometry holds something that is no count", where=SERVER_INFO_PAGE)
+    return Geometry(**known)
 
 
-def _settings(info: Mapping[str, object]) -> dict[str, int | bool | str | None]:
+def _settings(info: Mapping[str, object]) -> dict[str, Setting]:
     stated = info.get("settings", {})
     if not isinstance(stated, Mapping):
         raise DocumentError("the settings are not a JSON object", where=SERVER_INFO_PAGE)
-    return dict(stated)
+    found = {str(name): setting(value) for name, value in stated.items()}
+    if any(found[name] != value for name, value in stated.items()):
+        raise DocumentError("a setting is no plain value", where=SERVER_INFO_PAGE)
+    return found
 
 
 def _metric(name: str) -> str:
@@ -100,13 +92,20 @@ _HITS = {
 
 PROFILE = Profile(
     name=NAME,
-    body=body,
+    title="fairtrial's reference engine",
     identity=identity,
+    capabilities=frozenset(Capability),
+    fields={
+        Capability.SEED: fields.seed,
+        Capability.STREAM_USAGE: fields.stream_usage,
+        Capability.FIXED_OUTPUT: fields.exact_length,
+        Capability.TOKEN_IDS: fields.return_token_ids,
+    },
+    recognise=recognise,
     identity_paths=(MODELS_PAGE, VERSION_PAGE, SERVER_INFO_PAGE),
+    tokenizer=Tokenizer("/tokenize", fields.tokenize_body, ids),
     health_path="/ready",
     metrics_path="/metrics",
-    takes_prompt_ids=True,
-    gives_token_ids=True,
     vocabulary=MODELS[DEFAULT_MODEL].vocabulary,
     reserved_ids=SPECIAL_IDS,
     counters={

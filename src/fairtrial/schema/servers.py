@@ -1,4 +1,4 @@
-"""Servers as they are started and found: private recipes, identities, launches."""
+"""Servers as they are started and found: private recipes, launches."""
 
 from typing import Literal
 
@@ -6,22 +6,8 @@ from pydantic import Field
 
 from fairtrial.schema.base import Record
 from fairtrial.schema.plan import FrozenRecipe
-from fairtrial.schema.types import Count, Digest, Identifier, Positive, SafeInt, Text
+from fairtrial.schema.types import Count, Digest, Identifier, Positive
 from fairtrial.schema.vocab import LaunchPurpose
-
-IDENTITY_SCHEMA: Literal["fairtrial.identity/v1"] = "fairtrial.identity/v1"
-
-
-class Geometry(Record):
-    """How a host pool is split into state rows and KV pages."""
-
-    pool_bytes: Positive
-    row_percent: Positive
-    row_bytes: Positive
-    page_bytes: Positive
-    rows: Count
-    pages: Count
-    slack_bytes: Count
 
 
 class Recipe(Record):
@@ -54,21 +40,6 @@ class Private(Record):
     files: dict[str, str]
     """Absolute path of each requests file, by workload name."""
     plan_path: str
-
-
-class Identity(Record):
-    """What a server says it is. Sealed at every launch, compared between launches."""
-
-    schema_: Literal["fairtrial.identity/v1"] = Field(default=IDENTITY_SCHEMA, alias="schema")
-    engine: Text
-    version: Text | None
-    model: Text | None
-    model_sha256: Digest | None
-    """Where the engine states one."""
-    max_model_len: Count | None
-    geometry: Geometry | None
-    settings: dict[str, SafeInt | bool | Text | None]
-    """Further settings the engine states, without addresses and process ids."""
 
 
 class ServiceEntry(Record):

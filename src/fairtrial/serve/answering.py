@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fairtrial.net.http_get import Unreachable
+from fairtrial.net.http_call import Unreachable
 from fairtrial.net.secrets import strike
 from fairtrial.schema.vocab import LaunchFailure, Proof
 from fairtrial.serve.identity import Door, Pages, denied, identify, read_pages, refusal
@@ -73,15 +73,16 @@ def _health(door: Door, so_far: Readiness, timeout_s: float) -> Readiness:
 
 
 def _identity(door: Door, found: Readiness, pages: Pages) -> Readiness:
-    if pages.models == ():
+    unlisted = door.profile.serves_unlisted and door.model is not None
+    if pages.models == () and not unlisted:
         return replace(found, message="it lists no model yet")
-    if pages.models and door.model is not None and door.model not in pages.models:
+    if pages.models and not unlisted and door.model is not None and door.model not in pages.models:
         return _wrong(found, f"it must serve {door.model} and lists {', '.join(pages.models[:5])}")
     identity = identify(door, pages)
     if isinstance(identity, str):
         return replace(found, message=identity)
     found = replace(found, identity=identity)
-    if pages.models:
+    if pages.models and (door.model is None or door.model in pages.models):
         return replace(found, model=Proof.TRUE, served_model=door.model or pages.models[0])
     return _unlisted(door, found, identity.model)
 

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 from fairtrial.evidence import strictjson
-from fairtrial.evidence.documents import canonical, sha256_hex
-from fairtrial.net.http_get import Page, Unreachable, get
+from fairtrial.net.http_call import Page, Unreachable, get
 from fairtrial.net.secrets import strike, strike_json
-from fairtrial.profiles.pages import MODELS_PAGE
+from fairtrial.profiles.pages import MODELS_PAGE, peek, rows
 from fairtrial.profiles.profile import Profile
 from fairtrial.schema.errors import DocumentError, FairtrialError
-from fairtrial.schema.servers import Identity
+from fairtrial.schema.identity import Identity
 
 _DENIED = (401, 403)
 
@@ -68,11 +67,12 @@ def read_pages(door: Door, timeout_s: float) -> Pages:
             return Pages({}, None, strike(exc.line(), door.token))
     if MODELS_PAGE not in pages:
         return Pages(pages, None)
-    models = _models(pages[MODELS_PAGE])
-    names = tuple(models)
+    names = door.profile.models(pages) or ()
     wanted = door.model or (names[0] if names else None)
-    if wanted in models:
-        pages[MODELS_PAGE] = {"object": "list", "data": [models[wanted]]}
+    listed = peek(pages, MODELS_PAGE)
+    under_trial = [row for row in rows(listed) if row.get("id") == wanted][:1]
+    if under_trial or door.profile.serves_unlisted:
+        pages[MODELS_PAGE] = {"object": "list", "data": under_trial}
     return Pages(pages, names)
 
 
@@ -102,18 +102,3 @@ def refusal(path: str, status: int) -> str:
     if denied(status):
         return f"{path} answers {status}: the server wants a bearer token; name its variable in token_env"
     return f"{path} answers {status}"
-
-
-def digest(identity: Identity) -> str:
-    """The sha256 of the canonical identity document."""
-    return sha256_hex(canonical(identity))
-
-
-def _models(page: object) -> dict[str, object]:
-    rows = page.get("data") if isinstance(page, dict) else None
-    listed: dict[str, object] = {}
-    for row in rows if isinstance(rows, list) else []:
-        name = row.get("id") if isinstance(row, dict) else None
-        if isinstance(name, str) and name:
-            listed.setdefault(name, row)
-    return listed

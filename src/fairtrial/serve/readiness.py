@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import monotonic, sleep
 
-from fairtrial.schema.servers import Identity
+from fairtrial.schema.identity import Identity
 from fairtrial.schema.vocab import LaunchFailure, Proof
 from fairtrial.serve.proc import ProcessId
 

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from fairtrial.evidence.documents import canonical, sha256_hex
 from fairtrial.profiles.profile import Profile
 from fairtrial.schema.errors import EvidenceError
+from fairtrial.schema.identity import Identity
 from fairtrial.schema.servers import Recipe, ServiceEntry
 from fairtrial.schema.vocab import LaunchFailure, LaunchPurpose, Proof
 from fairtrial.serve import registry
 from fairtrial.serve.answering import answering
-from fairtrial.serve.identity import Door, digest
+from fairtrial.serve.identity import Door
 from fairtrial.serve.proc import ProcessId, Tag
 from fairtrial.serve.process import Running, StartError, base_url, start
 from fairtrial.serve.readiness import Probe, Readiness, StopAsked
@@ -132,7 +134,7 @@ def check(entry: ServiceEntry, profile: Profile, probe: Probe) -> Proof:
         return Proof.FALSE
     if entry.identity is None:
         return Proof.UNVERIFIED
-    if digest(found.identity) != entry.identity:
+    if _digest(found.identity) != entry.identity:
         return Proof.FALSE
     proofs = (found.alive, found.port_ours, found.healthy, found.model)
     return Proof.TRUE if all(proof is Proof.TRUE for proof in proofs) else Proof.UNVERIFIED
@@ -162,7 +164,7 @@ def _registered(
         started_ticks=running.started_ticks,
         port=running.port,
         recipe=recipe,
-        identity=digest(readiness.identity),
+        identity=_digest(readiness.identity),
         family=tuple(sorted(readiness.family)),
     )
     try:
@@ -181,3 +183,8 @@ def _end(running: Running, recipe: Recipe, family: frozenset[ProcessId]) -> Endi
         tag=running.tag,
         others=family,
     )
+
+
+def _digest(identity: Identity) -> str:
+    """The sha256 of the canonical identity document."""
+    return sha256_hex(canonical(identity))

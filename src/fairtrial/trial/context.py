@@ -9,6 +9,7 @@ from fairtrial.evidence.progress import LaunchState, Progress, apply, fold
 from fairtrial.evidence.store import Store
 from fairtrial.profiles.profile import Profile
 from fairtrial.profiles.registry import profile
+from fairtrial.schema.client_vocab import Capability
 from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.facts import Fact
 from fairtrial.schema.plan import FrozenPlan, FrozenWorkload
@@ -74,6 +75,11 @@ class Context:
     def profile(self, arm: str) -> Profile:
         """The engine profile of an arm."""
         return profile(self.plan.arm(arm).recipe.profile)
+
+    def capabilities(self, arm: str) -> frozenset[Capability] | None:
+        """What an arm's server was seen to take when the plan was frozen; None: its profile says it."""
+        found = self.plan.arm(arm).recipe.capabilities
+        return None if found is None else frozenset(found)
 
     def launch(self, launch: str) -> LaunchState:
         """A launch of this trial."""

@@ -19,9 +19,19 @@ def prober(private: Private, arm: str, workload: FrozenWorkload) -> Callable[[st
     engine = profile(recipe.frozen.profile)
     file = private.files.get(workload.name)
     path = None if file is None else Path(file)
+    seen = recipe.frozen.capabilities
+    capabilities = None if seen is None else frozenset(seen)
 
     def send(base_url: str, model: str) -> str | None:
-        return probe(base_url, model, workload, engine, bearer_token(recipe), requests_path=path)
+        return probe(
+            base_url,
+            model,
+            workload,
+            engine,
+            bearer_token(recipe),
+            requests_path=path,
+            capabilities=capabilities,
+        )
 
     return send
 

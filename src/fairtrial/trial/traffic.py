@@ -3,8 +3,9 @@
 import shutil
 
 from fairtrial.drive.driver import Driver, PhaseResult
-from fairtrial.drive.job import Origin, PhaseJob
+from fairtrial.drive.job import PhaseJob
 from fairtrial.drive.order import TimeLimits
+from fairtrial.drive.traffic import Origin
 from fairtrial.observe.scrape import scrape
 from fairtrial.schema.facts import CountersRead, PhaseEnded, PhaseStarted
 from fairtrial.schema.vocab import ArtifactRole
@@ -62,12 +63,11 @@ def _job(context: Context, action: Drive) -> PhaseJob:
         profile=context.profile(starting.arm),
         model=context.models[action.launch],
         base_url=context.addresses[action.launch],
-        origin=Origin(
-            context.clock.boot, int(context.clock.origin_mono_ns), int(context.clock.origin_wall_ns)
-        ),
+        origin=Origin.of(context.clock),
         directory=context.directory.work / "traffic" / f"{action.launch}-{action.workload}-{action.phase}",
         limits=TimeLimits(response_ms=context.plan.limits.request_timeout_ms),
         requests_path=context.requests_path(workload),
+        capabilities=context.capabilities(starting.arm),
         token=bearer_token(recipe),
     )
 
@@ -81,7 +81,9 @@ def _record_end(context: Context, action: Drive, result: PhaseResult) -> None:
             (ArtifactRole.CAPTURE_BYTES, result.capture_bytes),
             (ArtifactRole.SENT_BYTES, result.sent_bytes),
             (ArtifactRole.REQUESTS, result.requests),
+            (ArtifactRole.CLIENT, result.client),
         )
+        if path is not None
     }
     context.record(
         PhaseEnded(
@@ -96,5 +98,6 @@ def _record_end(context: Context, action: Drive, result: PhaseResult) -> None:
             capture_index=sealed[ArtifactRole.CAPTURE_INDEX],
             capture_bytes=sealed[ArtifactRole.CAPTURE_BYTES],
             sent_bytes=sealed[ArtifactRole.SENT_BYTES],
+            client=sealed.get(ArtifactRole.CLIENT),
         ),
     )

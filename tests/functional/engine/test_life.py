@@ -7,6 +7,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import orjson
 import pytest
 
 from fairtrial import __version__
@@ -156,7 +157,7 @@ def test_identity_pages_make_an_identity(launch) -> None:
         "device_rows": 32,
         "device_pages": 336,
     }
-    assert str(served.port) not in identity.model_dump_json()
+    assert str(served.port).encode() not in orjson.dumps(identity)
     geometry_line = next(line for line in served.log if "row_percent=" in line)
     assert "rows=158 pages=424" in geometry_line
 

@@ -22,6 +22,8 @@ from fairtrial.schema.vocab import RecipeKind
 from fairtrial.serve.ports import free_port
 from fairtrial.serve.process import Running, start
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 SERVER = r"""
 import argparse, json, os, signal, socket, subprocess, sys, time
 from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -1,9 +1,11 @@
 """Attached endpoints: asked, never started or stopped."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
+from fairtrial.profiles import transformers_serve
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.plan import FrozenRecipe, Timing
 from fairtrial.schema.servers import Recipe
@@ -42,3 +44,18 @@ def test_nothing_there_is_told_after_the_wait(bench):
 def test_an_endpoint_without_an_address_is_an_error(bench):
     with pytest.raises(UsageError, match="no address"):
         attach(attached(None), bench.profile, probe=bench.probe)
+
+
+@pytest.mark.parametrize(("loads_any", "ready"), [(True, True), (False, False)])
+def test_a_model_that_is_not_listed_is_wrong_unless_the_engine_loads_what_is_asked_for(
+    bench, loads_any, ready
+):
+    running = bench.start(bench.recipe("--models", "m1"))
+    engine = replace(bench.profile, serves_unlisted=loads_any, identity=transformers_serve.identity)
+    found = attach(attached(running.base_url, model="m3"), engine, probe=bench.probe, deadline_s=10)
+    assert found.ready is ready
+    if ready:
+        assert (found.model, found.served_model) == (Proof.UNVERIFIED, "m3")
+        assert bench.probed == [(running.base_url, "m3")]
+    else:
+        assert found.failure is LaunchFailure.WRONG_MODEL

@@ -1,13 +1,16 @@
-"""The bounded GET: whatever a server does, the answer is a page or a reason, in time."""
+"""The bounded call: whatever a server does, the answer is a page or a reason, in time."""
 
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from contextlib import contextmanager
 
 import pytest
 
-from fairtrial.net.http_get import Page, Unreachable, get
+from fairtrial.net.http_call import Page, Unreachable, get, post
 from fairtrial.schema.vocab import ErrorClass
 
 
@@ -162,9 +165,97 @@ def test_what_is_no_address_is_told(url):
 
 
 @pytest.mark.parametrize("token", ["s3cret\r\nX: y", "s3cret\N{SNOWMAN}"])
-def test_a_token_that_cannot_be_sent_is_not_shown(token):
-    with serving(lambda connection: None) as (url, asked):
-        found = get(url, timeout_s=1, token=token)
+def test_a_token_that_cannot_be_sent_is_not_shown_and_nothing_is_sent(token):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        found = get(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout_s=1, token=token)
+        listener.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            listener.accept()
     assert isinstance(found, Unreachable)
     assert "s3cret" not in found.reason
-    assert b"s3cret" not in bytes(asked)
+
+
+def test_a_post_is_its_json_with_its_length():
+    body = b'{"model":"m"}'
+    with serving(bytes_of(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), end=body) as (url, asked):
+        assert post(url + "/v1/x", body, timeout_s=5, token="abc") == Page(200, b"ok", "")
+    head, _, sent = bytes(asked).partition(b"\r\n\r\n")
+    assert sent == body
+    lines = head.split(b"\r\n")
+    assert lines[0] == b"POST /v1/x HTTP/1.1"
+    assert {b"Content-Length: 13", b"Content-Type: application/json", b"Authorization: Bearer abc"} <= set(
+        lines
+    )
+
+
+def test_an_answer_before_the_whole_body_was_taken_is_read():
+    def refuse(connection):
+        connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+
+    with serving(refuse, end=b"\r\n\r\n") as (url, _):
+        found = post(url, b"x" * 30_000_000, timeout_s=5)
+    # the server closed with bytes unread, so the system may drop its answer, too
+    assert found in (
+        Page(413, b"", ""),
+        Unreachable(ErrorClass.CONNECTION_RESET, "the server closed the connection"),
+    )
+
+
+def test_interim_answers_are_passed_over():
+    data = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"
+    assert ask(data) == Page(200, b"x", "")
+
+
+@pytest.mark.parametrize("size", [b"-5", b"+3", b"0_1", b"", b"0x3"])
+def test_a_chunk_size_is_only_digits(size):
+    found = ask(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\nabcde\r\n0\r\n\r\n")
+    assert isinstance(found, Unreachable)
+    assert found.error is ErrorClass.INCOMPLETE_BODY
+
+
+def test_a_certificate_nobody_vouches_for_is_a_tls_failure(tmp_path):
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    made = (
+        subprocess.run(
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-days",
+                "1",
+                "-subj",
+                "/CN=localhost",
+                "-keyout",
+                str(key),
+                "-out",
+                str(cert),
+            ],
+            capture_output=True,
+            check=False,
+        )
+        if shutil.which("openssl")
+        else None
+    )
+    if made is None or made.returncode:
+        pytest.skip("no openssl to make a certificate with")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+
+    def serve(listener):
+        connection, _ = listener.accept()
+        try:
+            context.wrap_socket(connection, server_side=True).close()
+        except OSError:
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        found = get(f"https://localhost:{listener.getsockname()[1]}/", timeout_s=5)
+        thread.join(5)
+    assert isinstance(found, Unreachable)
+    assert found.error is ErrorClass.TLS_FAILED
+    assert "self" in found.reason  # "self-signed certificate" or "self signed certificate"
