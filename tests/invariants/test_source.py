@@ -20,10 +20,11 @@ WORDS = {
     if isinstance(enumeration, type) and issubclass(enumeration, StrEnum) and enumeration is not StrEnum
     for word in enumeration
     if re.search(r"[_+-]", word.value)
-} - {"cached_tokens"}
+} - {"cached_tokens", "prompt_token_ids"}
 """Vocabulary words of more than one part: a literal of one is a repetition, not a coincidence.
 
-``cached_tokens`` is also a key of OpenAI's usage object, which says it first."""
+``cached_tokens`` is also a key of OpenAI's usage object and ``prompt_token_ids`` one of vLLM's answers;
+they say it first."""
 
 
 def tree(path):
