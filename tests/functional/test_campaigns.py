@@ -70,7 +70,8 @@ def captured(program, arm):
         and line.fact.launch in launches
         and (line.fact.workload, line.fact.phase) == ("users", Phase.MEASURED)
     )
-    return [json.loads(line) for line in evidence.files[ended.capture_index].splitlines()[1:]]
+    rows = [json.loads(line) for line in evidence.files[ended.capture_index].splitlines()[1:]]
+    return sorted(rows, key=lambda row: row["sequence"])  # they stand as they ended
 
 
 def test_open_loop_sends_when_requests_are_due(program):
@@ -103,6 +104,8 @@ def test_open_loop_sends_when_requests_are_due(program):
         assert "report" not in client["reason"]
         assert client["asked_rate"] is not None
         assert client["error_bound_ns"] > 0
+    shown = program.run("plan", "show", ROOT / "campaigns" / "open-loop.toml").stdout
+    assert "open-loop, 15 requests a second (poisson), at most 64 in flight" in " ".join(shown.split())
     page = program.run("report", "trial", "--format", "md").stdout
     for words in (
         "The client's own error",

@@ -13,6 +13,7 @@ from fairtrial.plan.check import load_plan
 from fairtrial.plan.estimate import estimate
 from fairtrial.plan.expand import expanded_toml
 from fairtrial.plan.freeze import freeze
+from fairtrial.report.workload_parts import describe
 from fairtrial.schema.errors import PlanError, UsageError
 from fairtrial.schema.vocab import ExitCode, Phase
 from fairtrial.trial.amending import record_amendment
@@ -98,6 +99,8 @@ def show(
         f"{guess.requests[Phase.WARMUP]} warm-ups, {duration(guess.seconds)}; the baseline, if it is in "
         f"service, is down for {duration(guess.baseline_down_seconds)}",
     )
+    for workload in frozen.workloads:
+        put(f"{workload.name}: {describe(workload)}")
     for assumption in guess.assumptions:
         put(f"assumed: {assumption}")
     return ExitCode.DONE
