@@ -177,7 +177,8 @@ def test_an_overloaded_open_loop_shows_the_wait(program):
     assert metric(stage, "ttft").successes.p90.value < 100 * MS
     assert metric(stage, "ttft", from_schedule=True).successes.p90.value > 200 * MS
     assert found.usable is False
-    assert "--max-in-flight" in stage.trust.hint
+    assert re.search(r"requests are sent \d+ ms late", stage.trust.reason)
+    assert stage.trust.hint
 
 
 def test_the_reference_engine_with_a_canary(program):

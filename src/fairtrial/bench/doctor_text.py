@@ -45,7 +45,7 @@ def _cells(load: LoadTried) -> tuple[str, ...]:
         "-" if load.cpu_share is None else f"{load.cpu_share:.0%}",
         "-" if load.cpu_ns_per_token.value is None else f"{load.cpu_ns_per_token.value / 1e3:.1f} ms",
         _ms(None if late is None else late.p99_ns),
-        {True: "yes", False: "NO", None: "unknown"}[load.honest],
+        {True: "yes", False: "NO", None: "unknown"}[load.honest] if load.itl_ms else "-",
     )
 
 

@@ -74,25 +74,29 @@ def verdict(
     Returns:
         None where the server was too late to tell, or nothing came.
     """
-    if found.ttft is None or found.stamps is None:
-        return None, "no answer came whole"
-    if gap_ns and (late_ns is None or late_ns > LATE_SHARE * gap_ns):
-        late = "an unknown time" if late_ns is None else f"{late_ns / 1e6:.1f} ms"
-        return None, f"the paced server itself was {late} late: this machine can't send that load to itself"
+    unknown = _why_unknown(late_ns, gap_ns, found, cpu_share)
+    if unknown is not None:
+        return None, unknown
     for what, error in (("a time to first token", found.ttft), ("a stamp", found.stamps)):
-        if error.p99_ns > MOST_ERROR_NS:
-            return (
-                False,
-                f"{what} was wrong by {error.p99_ns / 1e6:.1f} ms; {MOST_ERROR_NS / 1e6:g} are let pass",
-            )
-    if cpu_share is None:
-        return None, "the client's processor time isn't known"
-    if gap_ns and cpu_share > MOST_CPU:
-        return (
-            False,
-            f"the load process was busy for {cpu_share:.0%} of the time; {MOST_CPU:.0%} are let pass",
-        )
+        if error is not None and error.p99_ns > MOST_ERROR_NS:
+            most = f"{MOST_ERROR_NS / 1e6:g} are let pass"
+            return False, f"{what} was wrong by {error.p99_ns / 1e6:.1f} ms; {most}"
+    if cpu_share is not None and cpu_share > MOST_CPU:
+        most = f"{MOST_CPU:.0%} are let pass"
+        return False, f"the load process was busy for {cpu_share:.0%} of the time; {most}"
     return True, "as the server says"
+
+
+def _why_unknown(late_ns: int | None, gap_ns: int, found: Errors, cpu_share: float | None) -> str | None:
+    """Why nobody can tell how honestly a load was measured; None where that can be told."""
+    if found.ttft is None or found.stamps is None:
+        return "no answer came whole"
+    if not gap_ns:
+        return "without pauses only the throughput says something"
+    if late_ns is None or late_ns > LATE_SHARE * gap_ns:
+        late = "an unknown time" if late_ns is None else f"{late_ns / 1e6:.1f} ms"
+        return f"the paced server itself was {late} late: this machine can't send that load to itself"
+    return "the client's processor time isn't known" if cpu_share is None else None
 
 
 def per(total: int, count: int, absent: str) -> Figure:

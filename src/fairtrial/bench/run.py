@@ -7,13 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fairtrial import __version__
-from fairtrial.bench.canary import Canary, compare
 from fairtrial.bench.control import ControlCaller
 from fairtrial.bench.inputs import InputSpec, prepare_inputs
-from fairtrial.bench.output import RequestFile
 from fairtrial.bench.spec import BenchSpec, stages_of
 from fairtrial.bench.stage import Endeavour, Ordinals, run_stage
 from fairtrial.drive.driver import Driver
@@ -32,6 +30,9 @@ from fairtrial.schema.bench import (
 )
 from fairtrial.schema.client_vocab import Capability
 from fairtrial.serve.discovery import Discovered, discover
+
+if TYPE_CHECKING:  # what isn't wanted in every run is imported where it is
+    from fairtrial.bench.output import RequestFile
 
 ShouldStop = Callable[[], bool]
 _SEEDS = 2**31
@@ -61,7 +62,7 @@ class Bench:
     driver: Driver
     watcher: Watcher
     should_stop: ShouldStop
-    sink: RequestFile | None = None
+    sink: "RequestFile | None" = None
     header: BenchHeader | None = None
     stages: list[StageSummary] = field(default_factory=list)
     canary: CanaryCheck | None = None
@@ -119,12 +120,19 @@ class Bench:
         if self.sink is not None:
             self.sink.header(self.header)
         self.watcher.prepared(self.header)
-        canary = Canary.of(found, found.endpoint) if spec.prompts.canary else None
-        before = None if canary is None else endeavour.ask_canary(canary, "before")
+        if spec.prompts.canary:
+            self._between_canaries(endeavour, found)
+        else:
+            self._stages(endeavour)
+
+    def _between_canaries(self, endeavour: Endeavour, found: Discovered) -> None:
+        from fairtrial.bench.canary import Canary, compare
+
+        canary = Canary.of(found, found.endpoint)
+        before = endeavour.ask_canary(canary, "before")
         self._stages(endeavour)
-        if canary is not None:
-            after = None if self.interrupted else endeavour.ask_canary(canary, "after")
-            self.canary = compare(before, after)
+        after = None if self.interrupted else endeavour.ask_canary(canary, "after")
+        self.canary = compare(before, after)
 
     def _stages(self, endeavour: Endeavour) -> None:
         used = Ordinals()

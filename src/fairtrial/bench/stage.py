@@ -4,10 +4,9 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fairtrial.bench.canary import Canary
 from fairtrial.bench.inputs import Inputs
-from fairtrial.bench.rows import read_records
 from fairtrial.bench.sharing import processes_needed
 from fairtrial.bench.spec import BenchSpec
 from fairtrial.drive.driver import Driver, PhaseResult
@@ -20,6 +19,9 @@ from fairtrial.schema.vocab import LoadKind, Phase, StampSource
 from fairtrial.stats.arrivals import arrival_offsets
 
 OnProgress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    from fairtrial.bench.canary import Canary
+
 CANARY = "canary"
 """Stands for the stage of a canary."""
 ShouldStop = Callable[[], bool]
@@ -60,7 +62,7 @@ class Endeavour:
         job = self._job(stage, Phase.MEASURED, outgoing, stage.load, stage.concurrency, processes)
         return self.driver.run_traffic(job, on_progress=on_progress, should_abort=self.should_stop)
 
-    def ask_canary(self, canary: Canary, when: str) -> RequestRecord | None:
+    def ask_canary(self, canary: "Canary", when: str) -> RequestRecord | None:
         """Send the canary once; None where it left no record."""
         request = Outgoing(
             sequence=0, case=CANARY, request_id=request_id(self.run, CANARY, when, 0), body=canary.body
@@ -80,6 +82,8 @@ class Endeavour:
             table_header=self._header(CANARY, Phase.WARMUP, captures=False),
             token=self.spec.client.token,
         )
+        from fairtrial.bench.rows import read_records
+
         result = self.driver.run_traffic(job, on_progress=_unheard, should_abort=self.should_stop)
         return next(read_records(result.requests), None)
 
@@ -181,9 +185,7 @@ class Ordinals:
         return Ordinals(self.warmup + stage.warmup, self.measured + stage.requests)
 
 
-def run_stage(
-    endeavour: Endeavour, stage: StageSpec, used: Ordinals, on_progress: OnProgress
-) -> Done | None:
+def run_stage(endeavour: Endeavour, stage: StageSpec, used: Ordinals, on_progress: OnProgress) -> Done | None:
     """Warm up, measure, count; None where somebody stopped it before it was measured.
 
     Raises:

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
+from fairtrial.bench.words import failure_line, load_words
 from fairtrial.schema.bench import (
     BenchHeader,
     BenchSummary,
-    FailureKind,
     Figure,
     GoodputLimits,
     MetricFigures,
-    StageSpec,
     StageSummary,
 )
 from fairtrial.schema.metrics import METRICS
-from fairtrial.schema.vocab import LoadKind, Metric
+from fairtrial.schema.vocab import Metric
 
 _MS = 1e6
 _LABEL = 14
@@ -67,15 +66,6 @@ def all_failed(summary: BenchSummary) -> str | None:
     return f"all {attempted} requests failed: {failure_line(worst)}"
 
 
-def load_words(spec: StageSpec) -> str:
-    """The load of a stage in a few words."""
-    if spec.load is LoadKind.OPEN_LOOP:
-        bursts = f" (burstiness {spec.burstiness:g})" if spec.burstiness is not None else ""
-        return f"{spec.rate:g} requests/s, {spec.arrivals}{bursts}"
-    ramp = f", ramp {spec.ramp_ns / 1e9:g} s" if spec.ramp_ns else ""
-    return f"concurrency {spec.concurrency}{ramp}"
-
-
 def stage_lines(stage: StageSummary, header: BenchHeader) -> list[str]:
     """One stage."""
     spec, failed = stage.spec, stage.attempted - stage.ok
@@ -94,14 +84,6 @@ def stage_lines(stage: StageSummary, header: BenchHeader) -> list[str]:
     lines.append(_row("tokens", _tokens(stage, header)))
     lines += _client(stage)
     return lines
-
-
-def failure_line(kind: FailureKind) -> str:
-    """One way of failing: class, count, the server's own words, what to do."""
-    what = kind.outcome.value if kind.error is None else kind.error.value
-    status = f" (HTTP {kind.http_status})" if kind.http_status not in (None, 200) else ""
-    words = f": {' '.join(kind.words.split())}" if kind.words else ""
-    return f"{kind.count}x {what}{status}{words} -> {kind.advice}"
 
 
 def quantile_lines(metrics: Sequence[MetricFigures], *, failed: bool) -> Iterator[str]:

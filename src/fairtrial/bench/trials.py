@@ -190,7 +190,7 @@ def _tried(plan: LoadPlan, result: PhaseResult, tally: Tally, truth: Truth, foun
     cpu = max((one.cpu_ns / max(one.ended_ns - one.started_ns, 1) for one in processes), default=None)
     lags = [one.loop_lag.p99_ns for one in processes if one.loop_lag is not None]
     honest, reason = verdict(None if late is None else late.p99_ns, round(plan.itl_ms * 1e6), found, cpu)
-    if tally.ok < plan.requests and honest:
+    if honest and tally.ok < plan.requests:
         honest, reason = False, f"{plan.requests - tally.ok} of {plan.requests} requests failed"
     wall = result.ended_ns - result.started_ns
     return LoadTried(

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from time import monotonic
 
-from fairtrial.bench.text import failure_line, load_words
+from fairtrial.bench.words import failure_line, load_words
 from fairtrial.cli.output import aligned, say
 from fairtrial.schema.bench import BenchHeader, StageSpec, StageSummary
 

@@ -2,15 +2,14 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 from cyclopts import Parameter
 
-from fairtrial.bench.output import RequestFile, check_output
+from fairtrial.bench.options import as_options
 from fairtrial.bench.run import Bench
 from fairtrial.bench.spec import BenchSpec
-from fairtrial.bench.text import all_failed, summary_lines
 from fairtrial.cli.bench_arguments import (
     ClientArguments,
     LoadArguments,
@@ -24,7 +23,11 @@ from fairtrial.cli.output import aligned, put, say
 from fairtrial.cli.stopper import Stopper
 from fairtrial.drive.driver import Driver
 from fairtrial.schema.bench import BenchSummary
+from fairtrial.schema.errors import FairtrialError
 from fairtrial.schema.vocab import ExitCode
+
+if TYPE_CHECKING:  # what a run needs only at its end, or rarely, is imported there
+    from fairtrial.bench.output import RequestFile
 
 
 def bench(  # noqa: PLR0913 - a group of options each
@@ -52,6 +55,8 @@ def bench(  # noqa: PLR0913 - a group of options each
         wanted,
     )
     if wanted.output is not None:
+        from fairtrial.bench.output import check_output
+
         check_output(wanted.output, overwrite=wanted.overwrite)
     with nullcontext(driver) if driver is not None else Driver() as own:
         return _measured(spec, own, wanted)
@@ -67,7 +72,8 @@ def _measured(spec: BenchSpec, driver: Driver, wanted: ResultArguments) -> int:
                 run.run()
         except KeyboardInterrupt:
             run.interrupted = True
-        except BaseException:
+        except FairtrialError as error:
+            error.hint = as_options(error.hint)
             _show(run, wanted)
             raise
         finally:
@@ -76,7 +82,11 @@ def _measured(spec: BenchSpec, driver: Driver, wanted: ResultArguments) -> int:
 
 
 def _request_file(path: Path | None) -> "RequestFile | nullcontext[None]":
-    return nullcontext() if path is None else RequestFile(path)
+    if path is None:
+        return nullcontext()
+    from fairtrial.bench.output import RequestFile
+
+    return RequestFile(path)
 
 
 def _show(run: Bench, wanted: ResultArguments) -> BenchSummary | None:
@@ -84,6 +94,8 @@ def _show(run: Bench, wanted: ResultArguments) -> BenchSummary | None:
     summary = run.summary(wanted.output)
     if summary is None:
         return None
+    from fairtrial.bench.text import summary_lines
+
     if wanted.json:
         put(orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode())
     else:
@@ -97,6 +109,8 @@ def _code(summary: BenchSummary | None, wanted: ResultArguments) -> ExitCode:
         kept = "nothing was measured" if summary is None else "what was measured until then is above"
         say(f"fairtrial: interrupted; {kept}")
         return ExitCode.INTERRUPTED
+    from fairtrial.bench.text import all_failed
+
     failed = all_failed(summary)
     if failed is not None:
         say(f"fairtrial: {failed}")

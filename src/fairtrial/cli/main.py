@@ -54,10 +54,12 @@ def _dispatch(argv: list[str]) -> int:
         return engine(argv[2:])
     if argv[:1] == ["bench"] and not _ASKS_FOR_WORDS.intersection(argv):
         # The load worker gets ready while the command line is still being read.
+        from fairtrial.drive.worker_process import WorkerProcess
+
+        worker = WorkerProcess()
         from fairtrial.drive.driver import Driver
 
-        with Driver() as driver:
-            driver.warm_up(1)
+        with Driver((worker,)) as driver:
             return _verb(argv, driver)
     return _verb(argv, None)
 

@@ -1,6 +1,5 @@
 """How verbs speak: data on standard output, words on standard error."""
 
-import json
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -54,6 +53,8 @@ def put(text: str) -> None:
 
 def put_json(value: Mapping[str, object]) -> None:
     """A JSON document, on standard output."""
+    import json  # most runs print none, and bench must start quickly
+
     put(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
 
 

@@ -1,5 +1,6 @@
 """The measuring client as its caller sees it: load processes, reused for many stretches of traffic."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic_ns
@@ -55,10 +56,13 @@ class Driver:
     """Context manager: the first traffic starts the workers, the end reaps them.
 
     Entering takes nothing of the host: a session that only restores the baseline needs no worker.
+
+    Args:
+        started: Workers that somebody started already; they are used and reaped like the others.
     """
 
-    def __init__(self) -> None:
-        self._workers: list[WorkerProcess] = []
+    def __init__(self, started: Iterable[WorkerProcess] = ()) -> None:
+        self._workers = list(started)
 
     def __enter__(self) -> Self:
         return self

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Literal
 
-from annotated_types import Ge
 from pydantic import Field
 
 from fairtrial.schema.base import Record
@@ -19,6 +18,7 @@ from fairtrial.schema.types import (
     Share,
     Text,
     UtcTime,
+    Within,
 )
 from fairtrial.schema.vocab import (
     Condition,
@@ -114,10 +114,10 @@ class ClientSummary(Record):
     """The largest such error that is let pass."""
     loop_lag_ns: Count | None
     """99th percentile, or the largest of too few; in the worst load process."""
-    cpu_share: Annotated[float, Ge(0)] | None
+    cpu_share: Annotated[float, Within(ge=0)] | None
     """Of one processor, by the busiest load process."""
     processes: Count | None
-    in_flight: Annotated[float, Ge(0)] | None
+    in_flight: Annotated[float, Within(ge=0)] | None
     """Mean number of requests in flight."""
     asked_rate: Rate | None
     """Requests a second that were due; None in closed loops."""

@@ -6,7 +6,6 @@ and the value lives in the trial's private file.
 
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Le
 from pydantic import Field
 
 from fairtrial.schema.base import Record
@@ -21,6 +20,7 @@ from fairtrial.schema.types import (
     SafeInt,
     Share,
     Text,
+    Within,
 )
 from fairtrial.schema.vocab import (
     ArmRole,
@@ -116,7 +116,7 @@ class Arrivals(Record):
 
     process: ArrivalProcess
     rate: Rate
-    burstiness: Annotated[float, Ge(0.01), Le(100)] = 1.0
+    burstiness: Annotated[float, Within(ge=0.01, le=100)] = 1.0
     """Shape of the gamma distribution of the gaps: 1 is Poisson, below it arrivals come in bursts."""
 
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from annotated_types import Ge, Gt, Le
-
 MAX_SAFE_INTEGER = 2**53 - 1
 """Largest integer every JSON reader keeps exactly (RFC 8259 section 6, RFC 7493)."""
 
@@ -20,6 +18,26 @@ STRICT: Final[Mapping[str, Any]] = {
     "use_attribute_docstrings": True,
 }
 """``__pydantic_config__`` of a plain record: how its JSON is validated when it is read."""
+
+
+class Within:
+    """Numbers within bounds. A library of such words takes longer to import than everything here.
+
+    Args:
+        ge: Least value.
+        le: Largest value.
+        gt: What every value is above.
+    """
+
+    __slots__ = ("_bounds",)
+
+    def __init__(self, *, ge: float | None = None, le: float | None = None, gt: float | None = None) -> None:
+        named = {"ge": ge, "le": le, "gt": gt}
+        self._bounds = {name: bound for name, bound in named.items() if bound is not None}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Called by the validator when it is built."""
+        return {**handler(source), **self._bounds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +75,10 @@ def well_formed(text: str) -> str:
     return text
 
 
-SafeInt = Annotated[int, Ge(-MAX_SAFE_INTEGER), Le(MAX_SAFE_INTEGER)]
-Count = Annotated[int, Ge(0), Le(MAX_SAFE_INTEGER)]
-Positive = Annotated[int, Ge(1), Le(MAX_SAFE_INTEGER)]
-OffsetNs = Annotated[int, Ge(0), Le(MAX_SAFE_INTEGER)]
+SafeInt = Annotated[int, Within(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
+Count = Annotated[int, Within(ge=0, le=MAX_SAFE_INTEGER)]
+Positive = Annotated[int, Within(ge=1, le=MAX_SAFE_INTEGER)]
+OffsetNs = Annotated[int, Within(ge=0, le=MAX_SAFE_INTEGER)]
 """Nanoseconds since the origin of the boot the document names."""
 AbsoluteNs = Annotated[str, Pattern(r"^(0|[1-9][0-9]{0,19})$")]
 """An absolute clock value in nanoseconds, as a decimal string."""
@@ -72,8 +90,8 @@ Identifier = Annotated[str, Pattern(r"^[a-z0-9][a-z0-9._-]{0,99}$")]
 """A public name: safe as a file name on every system."""
 ArmName = Annotated[str, Pattern(r"^[A-Z]$")]
 """``A`` is the baseline; ``B``, ``C``, ... are candidates."""
-Percent = Annotated[float, Ge(0), Le(100)]
-Share = Annotated[float, Ge(0), Le(1)]
-Rate = Annotated[float, Gt(0), Le(1_000_000)]
+Percent = Annotated[float, Within(ge=0, le=100)]
+Share = Annotated[float, Within(ge=0, le=1)]
+Rate = Annotated[float, Within(gt=0, le=1_000_000)]
 """Requests a second."""
 Text = Annotated[str, WellFormed()]
