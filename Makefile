@@ -28,6 +28,7 @@ bench: $(VENV)/dev
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/client.py --quick
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -137,7 +137,7 @@ class Answers:
             "id": self._options.model,
             "object": "model",
             "created": 1_700_000_000,
-            "owned_by": "fairtrial",
+            "owned_by": "paced",
         }
         return orjson.dumps({"object": "list", "data": [model | {"max_model_len": MAX_MODEL_LEN}]})
 
