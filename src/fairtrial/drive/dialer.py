@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fairtrial.drive.exchange import ConnectError, Link, connect_error_class
-from fairtrial.drive.order import Address, LoadOrder
+from fairtrial.drive.order import LoadOrder
 from fairtrial.drive.plain import PlainLink
 from fairtrial.drive.stamps import KernelClock, ProgramClock, ask_for_stamps
 from fairtrial.drive.tls import TlsLink
 from fairtrial.schema.client_vocab import Transport
-from fairtrial.schema.vocab import StampSource
 
 if TYPE_CHECKING:
     from fairtrial.drive.fallback import Fallback
@@ -117,14 +116,6 @@ class Dialer:
                 found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
                 self._found = [(family, kind, protocol, where) for family, kind, protocol, _, where in found]
         return self._found
-
-
-def stamp_source(address: Address, transport: Transport) -> StampSource:
-    """Who stamps arrivals from an address. No connection is made."""
-    if transport is not Transport.OWN or address.tls:
-        return StampSource.USER
-    with socket.socket() as sock:
-        return StampSource.KERNEL if ask_for_stamps(sock) else StampSource.USER
 
 
 @contextlib.contextmanager

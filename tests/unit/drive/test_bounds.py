@@ -7,18 +7,19 @@ import time
 
 import psutil
 import pytest
-from test_errors import captures, records
+from reading import captures, records
 
-from fairtrial.drive import connection, phase_files, worker_process
+from fairtrial.drive import decoding, reception, worker_process
 from fairtrial.drive.capture_files import PhaseFiles
+from fairtrial.drive.decoding import decode_captures
 from fairtrial.drive.driver import Driver
 from fairtrial.drive.order import MAX_RESPONSE_BYTES, TimeLimits
-from fairtrial.drive.phase_files import decode_phase
 from fairtrial.drive.probe import probe
 from fairtrial.drive.worker_process import WorkerDiedError, WorkerProcess
+from fairtrial.evidence import documents
 from fairtrial.profiles.registry import profile
 from fairtrial.schema.errors import DriverError, EvidenceError
-from fairtrial.schema.requests import Capture
+from fairtrial.schema.requests import Capture, TableHeader
 from fairtrial.schema.vocab import ErrorClass, Outcome
 
 
@@ -28,7 +29,7 @@ def test_a_response_without_end_is_cut_off_at_the_limit(server, make_job, run):
     assert (result.attempted, result.failed, result.ended_early) == (2, 2, None)
     for capture, record in zip(captures(result), records(result), strict=True):
         assert (capture.size, capture.end, capture.error) == (100_000, "closed", ErrorClass.TOO_LARGE)
-        assert sum(read.size for read in capture.reads) == 100_000
+        assert sum(capture.sizes) == 100_000
         # The answer before the flood was whole, and is no success all the same.
         assert (record.outcome, record.error) == (Outcome.TRANSPORT_ERROR, ErrorClass.TOO_LARGE)
         assert record.output_ids == (11, 12, 13, 14)
@@ -49,7 +50,7 @@ def test_a_probe_of_a_flooding_server_ends(server, workload):
 
 
 def test_the_arrivals_of_a_response_are_bounded(server, workload, monkeypatch):
-    monkeypatch.setattr(connection, "MAX_READS", 5)
+    monkeypatch.setattr(reception, "MAX_READS", 5)
     line = probe(server.url("dribble"), "m", workload(), profile("reference"))
     assert line == f"localhost:{server.port}: response_too_large (HTTP 200)"
 
@@ -136,18 +137,19 @@ def test_decoding_stops_when_somebody_has_waited_long_enough(server, make_job, r
     job = make_job(server.url("good"), measured=4, token="sk-4f9c1d7e0b")
     result, _ = run(job)
     whole, rows = result.capture_bytes.read_bytes(), result.capture_index.read_bytes()
-    # Somebody who wants to stop still gets the records of an ordinary phase ...
-    assert decode_phase(PhaseFiles(job.directory), job, lambda: True).attempted == 4
-    # ... but doesn't wait for more than the grace.
-    monkeypatch.setattr(phase_files, "DECODE_GRACE_S", -1.0)
     asked = []
-    second = captures(result)[0].reads
 
-    def after_the_first():
-        asked.append(1)
-        return len(asked) > len(second)
+    def after(times):
+        asked.clear()
+        return lambda: asked.append(1) or len(asked) > times
 
-    decoded = decode_phase(PhaseFiles(job.directory), job, after_the_first)
+    # Somebody who wants to stop still gets the records of an ordinary phase ...
+    assert decode_again(job, lambda: True).attempted == 4
+    assert decode_again(job, after(1_000_000)).attempted == 4
+    each = len(asked) // 4  # the four answers are alike
+    # ... but doesn't wait for more than the grace.
+    monkeypatch.setattr(decoding, "DECODE_GRACE_S", -1.0)
+    decoded = decode_again(job, after(each))
     assert (decoded.attempted, decoded.failed) == (1, 0)
     assert [record.case for record in records(result)] == ["c000"]
     assert result.capture_index.read_bytes() == rows
@@ -159,7 +161,7 @@ def test_decoding_stops_when_somebody_has_waited_long_enough(server, make_job, r
 
 
 def test_a_stop_while_decoding_ends_the_phase_early(server, make_job, monkeypatch):
-    monkeypatch.setattr(phase_files, "DECODE_GRACE_S", -1.0)
+    monkeypatch.setattr(decoding, "DECODE_GRACE_S", -1.0)
     job = make_job(server.url("good"), measured=3)
     over = []
 
@@ -167,12 +169,18 @@ def test_a_stop_while_decoding_ends_the_phase_early(server, make_job, monkeypatc
         over.append(done)
 
     with Driver() as driver:
-        result = driver.run_phase(job, on_progress=seen_all, should_abort=lambda: decoding(job))
+        result = driver.run_phase(job, on_progress=seen_all, should_abort=lambda: being_decoded(job))
     assert (result.attempted, result.ended_early) == (0, "stopped")
     assert len(captures(result)) == 3
 
 
-def decoding(job):
+def decode_again(job, should_abort):
+    paths = PhaseFiles(job.directory)
+    header = documents.read(TableHeader, paths.requests.read_bytes().splitlines()[0], where="table")
+    return decode_captures(paths, header, job.token, should_abort)
+
+
+def being_decoded(job):
     """Whether the records' file is there: decoding begins with it."""
     return PhaseFiles(job.directory).requests.exists()
 
@@ -181,7 +189,7 @@ def test_a_row_that_is_no_capture_is_named(server, make_job, run):
     job = make_job(server.url("good"), measured=1)
     result, _ = run(job)
     header, row = result.capture_index.read_bytes().splitlines()
-    assert Capture.model_validate_json(row)
+    assert documents.read(Capture, row, where="index").sequence == 0
     result.capture_index.write_bytes(header + b'\n{"sequence": 0}\n')
     with pytest.raises(EvidenceError, match="no capture"):
-        decode_phase(PhaseFiles(job.directory), job, lambda: False)
+        decode_again(job, lambda: False)

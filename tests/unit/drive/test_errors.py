@@ -4,22 +4,10 @@ import socket
 import threading
 
 import pytest
+from reading import captures, records
 
 from fairtrial.drive.order import TimeLimits
-from fairtrial.schema.requests import Capture, RequestRecord, TableHeader
 from fairtrial.schema.vocab import ErrorClass, Outcome
-
-
-def records(result):
-    header, *rows = result.requests.read_bytes().splitlines()
-    assert TableHeader.model_validate_json(header).schema_ == "fairtrial.requests/v1"
-    return [RequestRecord.model_validate_json(row) for row in rows]
-
-
-def captures(result):
-    header, *rows = result.capture_index.read_bytes().splitlines()
-    assert TableHeader.model_validate_json(header).schema_ == "fairtrial.capture/v1"
-    return sorted((Capture.model_validate_json(row) for row in rows), key=lambda c: c.sequence)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +40,7 @@ def test_partial_answers_are_kept(server, make_job, run):
     result, _ = run(make_job(server.url("reset"), measured=1))
     (capture,) = captures(result)
     kept = result.capture_bytes.read_bytes()
-    assert len(kept) == capture.size == sum(read.size for read in capture.reads)
+    assert len(kept) == capture.size == sum(capture.sizes)
     assert kept.startswith(b"HTTP/1.1 200 OK")
     assert b"w11" in kept
     assert b"w12" in kept

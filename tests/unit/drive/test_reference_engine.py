@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from test_errors import records
+from reading import records
 
 from fairtrial.drive.probe import probe
 from fairtrial.profiles.registry import profile

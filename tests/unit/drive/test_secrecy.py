@@ -4,7 +4,7 @@ import gzip
 import json
 
 import pytest
-from test_errors import captures, records
+from reading import captures, records
 
 from fairtrial.decode.record import decode_capture
 from fairtrial.drive.message import body_without_token

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 from mock_server import MockServer
-from test_errors import captures, records
+from reading import captures, records
 
 from fairtrial.drive.driver import Driver
 from fairtrial.schema.vocab import ErrorClass, Outcome
