@@ -1,10 +1,12 @@
 """An answer put together from its chunks: text, ids, calls, usage, and what was odd about it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairtrial.decode.chunks import error_of, piece_of, usual_chunk
+from fairtrial.decode.chunks import Usual, error_of, piece_of, usual_chunk
 from fairtrial.decode.cumulative import RepeatedAnswer
 from fairtrial.decode.pieces import Piece
+from fairtrial.decode.template import Run, Template
 from fairtrial.decode.tool_calls import ToolCall, ToolCalls
 from fairtrial.decode.usage import StatedUsage, UsageReader
 from fairtrial.decode.values import ShapeError, clean, load_object, object_at
@@ -42,6 +44,8 @@ class Answer:
     """Which of the token events was the first with text or a tool call."""
 
 
+LESSONS = 8
+"""How often an answer's decoder looks for what its chunks have in common."""
 MAX_NAME = 200
 """Longest kept name of a model and longest finish reason, in characters."""
 
@@ -75,27 +79,28 @@ class AnswerDecoder:
         self._malformed = False
         self._event_ids: list[int] = []
         self._first_visible: int | None = None
+        self._template: Template | None = None
+        self._lessons = LESSONS
 
-    def event(self, data: bytes) -> bool:
-        """Take the data of one event.
+    def events(self, data: Sequence[bytes]) -> list[int]:
+        """Take the data of events in a row.
 
         Returns:
-            Whether it is a token event.
+            Which of them are token events.
         """
-        if data.strip() == DONE:
-            self._done = True
-            return False
-        try:
-            chunk = load_object(data)
-            usual = usual_chunk(chunk) if self._hurry else None
-            if usual is None:
-                return self._chunk(chunk)
-        except ShapeError:
-            self._malformed = True
-            return False
-        content, reasoning, ids = usual
-        self._note_model(chunk.get("model"))
-        return bool(content or reasoning or ids) and self._token_event(content, reasoning, ids)
+        tokens: list[int] = []
+        number = 0
+        while number < len(data):
+            run = None if self._template is None else self._template.run(data, number)
+            if run is not None:
+                self._run(run)
+                tokens.extend(range(number, number + len(run.counts)))
+                number += len(run.counts)
+                continue
+            if self._event(data[number]):
+                tokens.append(number)
+            number += 1
+        return tokens
 
     def body(self, data: bytes) -> bool | None:
         """Take a whole JSON body.
@@ -142,6 +147,30 @@ class AnswerDecoder:
             first_visible=self._first_visible,
         )
 
+    def _event(self, data: bytes) -> bool:
+        if data.strip() == DONE:
+            self._done = True
+            return False
+        try:
+            chunk = load_object(data)
+            usual = usual_chunk(chunk) if self._hurry else None
+            if usual is None:
+                return self._chunk(chunk)
+        except ShapeError:
+            self._malformed = True
+            return False
+        self._note_model(chunk.get("model"))
+        self._learn(data, usual)
+        content, reasoning, ids = usual
+        return bool(content or reasoning or ids) and self._token_event(content, reasoning, ids)
+
+    def _run(self, run: Run) -> None:
+        if self._first_visible is None and not run.reasoning:
+            self._first_visible = len(self._event_ids)
+        (self._reasoning if run.reasoning else self._content).append(run.text)
+        self._ids += run.ids
+        self._event_ids += run.counts
+
     def _chunk(self, chunk: dict[str, object]) -> bool:
         message = error_of(chunk)
         if message is not None:
@@ -182,6 +211,12 @@ class AnswerDecoder:
         self._ids.extend(ids)
         self._event_ids.append(len(ids))
         return True
+
+    def _learn(self, data: bytes, usual: Usual) -> None:
+        """Expect further chunks like this one, unless that went wrong too often."""
+        if self._lessons and not (self._template is not None and self._template.fits(data)):
+            self._lessons -= 1
+            self._template = Template.learn(data, usual) or self._template
 
     def _note_model(self, stated: object) -> None:
         if stated == self._last_model or stated is None:

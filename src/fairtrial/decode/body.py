@@ -8,7 +8,7 @@ from fairtrial.decode.answer import Answer, AnswerDecoder
 from fairtrial.decode.coding import BodyDecoder
 from fairtrial.decode.http_body import ResponseFramer
 from fairtrial.decode.http_errors import message_of, one_line
-from fairtrial.decode.sse import WholeStream
+from fairtrial.decode.sse import Batch, WholeStream, batched
 from fairtrial.decode.timeline import reach_of
 from fairtrial.decode.values import ShapeError, load_object
 
@@ -16,8 +16,6 @@ _EVENT_STREAM = "text/event-stream"
 _JSON_LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 _STREAM_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbfdata:")
 _BLANK = re.compile(rb"\s*+")
-_PULSE_EVERY = 256
-"""Events between two looks at whether somebody still waits."""
 
 
 class DecodingStoppedError(Exception):
@@ -119,11 +117,11 @@ def _read_success(
     if kind == _EVENT_STREAM or ("json" not in kind and body.data.startswith(_STREAM_STARTS)):
         # A stream may come under another content type: some proxies relabel it.
         stream = WholeStream(body.data, pulse)
-        body.ends = _token_ends(stream, decoder, pulse)
+        body.ends = _token_ends(stream.batches(), decoder, pulse)
         return stream.unfinished
     if kind in _JSON_LINES:
         lines = _Lines(body.data)
-        body.ends = _token_ends(lines, decoder, pulse)
+        body.ends = _token_ends(batched(lines), decoder, pulse)
         return lines.unfinished
     token = decoder.body(body.data)
     body.not_json = token is None
@@ -131,16 +129,12 @@ def _read_success(
     return False
 
 
-def _token_ends(
-    events: Iterable[tuple[bytes, int]], decoder: AnswerDecoder, pulse: Callable[[], None]
-) -> list[int]:
-    take, ends = decoder.event, []
-    for number, (data, end) in enumerate(events):
-        if not number % _PULSE_EVERY:
-            pulse()
-        if take(data):
-            ends.append(end)
-    return ends
+def _token_ends(batches: Iterable[Batch], decoder: AnswerDecoder, pulse: Callable[[], None]) -> list[int]:
+    found: list[int] = []
+    for data, ends in batches:
+        pulse()
+        found.extend([ends[number] for number in decoder.events(data)])
+    return found
 
 
 class _Lines:

@@ -22,8 +22,10 @@ _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00\r\n]*)?")
 _LENGTH = re.compile(r"([0-9]{1,15})(?:\s*,\s*\1)*")
 _SHORT_LINE = 24
 """Chunk lines up to this length are read quickly: no extension, no padding."""
-_SEEN_FIELD = 256
-"""Header lines up to this length are remembered."""
+_PIECE = 1 << 16
+"""Bytes that are cut into chunks at once."""
+_SEEN_HEAD = 1 << 10
+"""Response heads up to this length are remembered."""
 _OVERLAP = 3
 """How many bytes before new ones can belong to a head end that only now is whole."""
 
@@ -56,7 +58,8 @@ class ResponseFramer:
         self._remaining = 0
         self._trailer = 0
         self._until_close = False
-        self._step: Callable[[bytes, int], int] = self._head
+        # Functions, not methods of this one: a method would keep it alive where nobody collects cycles.
+        self._step: Callable[[ResponseFramer, bytes, int], int] = ResponseFramer._head
 
     def feed(self, data: bytes) -> bool:
         """Take the next bytes of the connection.
@@ -66,7 +69,7 @@ class ResponseFramer:
         """
         position, size = 0, len(data)
         while position < size and not self.complete and self.malformed is None:
-            position = self._step(data, position)
+            position = self._step(self, data, position)
         if self.complete:
             self.excess += size - position
         self._offset += size
@@ -104,23 +107,13 @@ class ResponseFramer:
         return position + end.end() - held
 
     def _read_head(self, head: bytes) -> str | None:
-        lines = head.replace(b"\r\n", b"\n").split(b"\n")
-        status_line = _STATUS_LINE.fullmatch(lines[0])
-        if status_line is None:
-            return "no HTTP/1.0 or HTTP/1.1 status line"
-        headers: dict[str, str] = {}
-        for line in lines[1:]:
-            field = _seen_field(line) if len(line) <= _SEEN_FIELD else _field(line)
-            if field is None:
-                return "a header line is not a name and a value"
-            name, value = field
-            headers[name] = f"{headers[name]}, {value}" if name in headers else value
-        status = int(status_line[2])
+        parsed = _seen_head(head) if len(head) <= _SEEN_HEAD else _parse_head(head)
+        if isinstance(parsed, str):
+            return parsed
+        status, headers, keep_alive = parsed
         if status < 200 and status != 101:
             return None
-        self.status, self.headers = status, headers
-        words = {word.strip().lower() for word in headers.get("connection", "").split(",")}
-        self.keep_alive = "close" not in words and (status_line[1] == b"1" or "keep-alive" in words)
+        self.status, self.headers, self.keep_alive = status, dict(headers), keep_alive
         return self._choose_body()
 
     def _choose_body(self) -> str | None:
@@ -134,17 +127,17 @@ class ResponseFramer:
         elif coding is not None:
             if coding.lower() != "chunked":
                 return "a transfer coding other than chunked"
-            self._step = self._chunk_line
+            self._step = ResponseFramer._chunk_line
         elif length is not None:
             stated = _LENGTH.fullmatch(length)
             if stated is None:
                 return "a content length that is not one number"
             self._remaining = int(stated[1])
             self.complete = self._remaining == 0
-            self._step = self._sized
+            self._step = ResponseFramer._sized
         else:
             self._until_close, self.keep_alive = True, False
-            self._step = self._unsized
+            self._step = ResponseFramer._unsized
         return None
 
     def _take(self, data: bytes, position: int, limit: int) -> int:
@@ -189,7 +182,7 @@ class ResponseFramer:
         if size is None:
             return self._fail("a chunk that doesn't begin with its size", data)
         self._remaining = int(size[1], 16)
-        self._step = self._chunk_data if self._remaining else self._trailers
+        self._step = ResponseFramer._chunk_data if self._remaining else ResponseFramer._trailers
         return stop
 
     def _whole_chunks(self, data: bytes, position: int) -> int:
@@ -197,28 +190,34 @@ class ResponseFramer:
 
         Whatever is not that simple is left to the careful steps: they decide, this only hurries.
         """
-        offset, ranges, last = self._offset, self.ranges, len(data) - 2
-        for _ in range(MAX_RANGES - len(ranges)):
-            end = data.find(b"\r\n", position, position + _SHORT_LINE)
-            size = _chunk_size(data[position:end]) if end >= 0 else 0
-            begin = end + 2
-            stop = begin + size
-            if not size or stop > last or not data.startswith(b"\r\n", stop):
-                break
-            ranges.append((offset + begin, offset + stop))
-            position = stop + 2
-        return position
+        ranges, at, seen = self.ranges, self._offset + position, _chunk_size
+        while True:
+            # Between two CRLFs stand a size and as many bytes: where the count is right, so is the cut.
+            parts = data[position : position + _PIECE].split(b"\r\n", 2 * (MAX_RANGES - len(ranges)))
+            before = at
+            for line, payload in zip(parts[::2], parts[1:-1:2], strict=False):
+                size = len(payload)
+                width = len(line)
+                if not size or width > _SHORT_LINE or seen(line) != size:
+                    return at - self._offset
+                begin = at + width + 2
+                end = begin + size
+                ranges.append((begin, end))
+                at = end + 2
+            position = at - self._offset
+            if at == before:
+                return position
 
     def _chunk_data(self, data: bytes, position: int) -> int:
         end = self._take(data, position, self._remaining)
         self._remaining -= end - position
         if self._remaining == 0:
-            self._step = self._chunk_end
+            self._step = ResponseFramer._chunk_end
         return end
 
     def _chunk_end(self, data: bytes, position: int) -> int:
         if not self._line and data.startswith(b"\r\n", position):
-            self._step = self._chunk_line
+            self._step = ResponseFramer._chunk_line
             return position + 2
         piece = data[position : position + 2 - len(self._line)]
         self._line += piece
@@ -226,7 +225,7 @@ class ResponseFramer:
             return self._fail("a chunk longer than its size", data)
         if len(self._line) == 2:
             self._line = bytearray()
-            self._step = self._chunk_line
+            self._step = ResponseFramer._chunk_line
         return position + len(piece)
 
     def _trailers(self, data: bytes, position: int) -> int:
@@ -243,14 +242,26 @@ class ResponseFramer:
         return stop
 
 
-def _field(line: bytes) -> tuple[str, str] | None:
-    """Name and value of a header line, None if it isn't one."""
-    field = _FIELD.fullmatch(line)
-    return None if field is None else (field[1].decode("ascii").lower(), field[2].decode("latin-1").strip())
+def _parse_head(head: bytes) -> tuple[int, dict[str, str], bool] | str:
+    """Status, fields and whether the connection stays open; text says why it is no head."""
+    lines = head.replace(b"\r\n", b"\n").split(b"\n")
+    status_line = _STATUS_LINE.fullmatch(lines[0])
+    if status_line is None:
+        return "no HTTP/1.0 or HTTP/1.1 status line"
+    headers: dict[str, str] = {}
+    for line in lines[1:]:
+        field = _FIELD.fullmatch(line)
+        if field is None:
+            return "a header line is not a name and a value"
+        name, value = field[1].decode("ascii").lower(), field[2].decode("latin-1").strip()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    words = {word.strip().lower() for word in headers.get("connection", "").split(",")}
+    keep_alive = "close" not in words and (status_line[1] == b"1" or "keep-alive" in words)
+    return int(status_line[2]), headers, keep_alive
 
 
-_seen_field = lru_cache(maxsize=256)(_field)
-"""The lines of one server hardly differ from response to response."""
+_seen_head = lru_cache(maxsize=64)(_parse_head)
+"""Servers send the same head for a second: only their date changes."""
 
 
 @lru_cache(maxsize=4096)

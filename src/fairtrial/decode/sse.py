@@ -1,8 +1,9 @@
 """Event-stream decoding (WHATWG HTML, 9.2), as far as answers need it."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OTHER = rb"(?!data[:\r\n])[^\r\n]%b(?:\r\n|\n|\r(?=[^\n]))"
@@ -12,8 +13,14 @@ _INSIDE = re.compile(rb"(?:%b)++" % (_OTHER % b"++"))
 """The same inside an event, which an empty line ends."""
 _BOM = b"\xef\xbb\xbf"
 _FIELD, _SPACED = b"data:", b"data: "
+_BATCH = 256
+"""Most events of a batch that are not found all at once."""
 _SLICE = 1 << 18
 """Bytes that the general decoder takes at once."""
+
+
+Batch = tuple[Sequence[bytes], Sequence[int]]
+"""Data of events in a row, and how many bytes of the body there are up to the end of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +117,19 @@ class WholeStream:
         self.unfinished = False
         """After the last event: whether the stream ends inside an event or a line."""
 
-    def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        """The events as pairs of data and end (see :class:`Event`)."""
-        body = self._body
-        line_end = _line_end(body)
-        width, position = len(line_end), 0
+    def batches(self) -> Iterator[Batch]:
+        """The events, some at a time: their data, and their ends (see :class:`Event`)."""
+        line_end = _line_end(self._body)
+        if plain := _plain_events(self._body, line_end):
+            width = len(line_end)
+            sizes = [len(data) + len(_SPACED) + 2 * width for data in plain]
+            sizes[0] -= width - 1
+            yield plain, list(accumulate(sizes))
+        else:
+            yield from batched(self._single_lines(line_end))
+
+    def _single_lines(self, line_end: bytes) -> Iterator[tuple[bytes, int]]:
+        body, width, position = self._body, len(line_end), 0
         while line_end and position < len(body):
             if not body.startswith(_FIELD, position):
                 idle = _IDLE.match(body, position)
@@ -139,6 +154,24 @@ class WholeStream:
             for event in stream.feed(body[start : start + _SLICE]):
                 yield event.data, event.end
         self.unfinished = stream.unfinished
+
+
+def batched(events: Iterable[tuple[bytes, int]]) -> Iterator[Batch]:
+    """Events in batches."""
+    rest = iter(events)
+    while some := list(islice(rest, _BATCH)):
+        data, ends = zip(*some, strict=True)
+        yield data, ends
+
+
+def _plain_events(body: bytes, line_end: bytes) -> list[bytes]:
+    """The data of all events where the stream holds events of one line and nothing else; else nothing."""
+    end = line_end * 2
+    if not line_end or len(body) > _SLICE or not (body.startswith(_SPACED) and body.endswith(end)):
+        return []
+    found = body[len(_SPACED) : -len(end)].split(end + _SPACED)
+    # Every line end is one of those between the events: none of them has a second line, or no data.
+    return found if body.count(line_end) == 2 * len(found) and all(found) else []
 
 
 def _line_end(body: bytes) -> bytes:

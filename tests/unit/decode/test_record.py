@@ -1,5 +1,6 @@
 import hashlib
 import zlib
+from itertools import pairwise
 
 import orjson
 import pytest
@@ -456,7 +457,7 @@ def test_a_response_that_was_cut_off_as_too_large_is_no_success(decode, stream):
 
 @pytest.mark.parametrize(
     "body",
-    [b"data: %s\n\n" % A * 1000, b"data: 1\n" * 100_000, b"data: %s\r\r" % A * 1000],
+    [b"data: %s\n\n" % A * 5000, b"data: 1\n" * 100_000, b"data: %s\r\r" % A * 1000],
     ids=["events", "an event without end", "events with another line end"],
 )
 @pytest.mark.parametrize("kind", [b"text/event-stream", b"text/plain"])
@@ -475,3 +476,35 @@ def test_decoding_can_be_stopped(capture, page, kind, body):
 
 def test_a_finish_reason_is_kept_short(decode, stream):
     assert decode([(1, stream(A, delta("y" * 1000), DONE))]).finish_reason == "y" * 200
+
+
+def test_a_stamp_is_a_bound_where_its_read_holds_more_of_the_body(decode, stream):
+    first, second, rest = b"data: " + A + b"\n\n", b"data: " + B + b"\n\n", b"data: [DONE]\n\n"
+    response = stream(A, B, DONE)
+    ends = [response.index(part) + len(part) for part in (first, second, rest)]
+
+    def bounds(*cuts):
+        edges = [0, *cuts, len(response)]
+        record = decode([(i, response[a:b]) for i, (a, b) in enumerate(pairwise(edges))])
+        return record.bounded_events, record.first_token_bounded
+
+    assert bounds(ends[0], ends[1]) == (0, False)
+    assert bounds(ends[0] + 2, ends[1] + 2) == (0, False), "what frames a chunk is no body"
+    assert bounds(ends[0] + 2 + 4, ends[1]) == (0, False), "nor is the size of the next one"
+    assert bounds(ends[0] + 2 + 5, ends[1]) == (1, True)
+    assert bounds(ends[0], ends[1] + 8) == (1, False)
+    assert bounds(ends[1]) == (1, True)
+    assert bounds() == (2, True)
+
+
+def test_a_whole_body_is_stamped_by_its_end(decode, page):
+    response = page(orjson.dumps({"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}))
+    record = decode([(1, response[:-4]), (7, response[-4:])])
+    assert (record.first_token_ns, record.bounded_events) == (7 * MS, 0)
+
+
+@pytest.mark.parametrize("changes", [{"arrivals_ns": (1,)}, {"lags_ns": (1,)}, {"sizes": (1, 1, 1)}])
+def test_reads_that_do_not_fit_together_are_no_evidence(decode, stream, changes):
+    response = stream(A, STOP, DONE)
+    with pytest.raises(EvidenceError):
+        decode([(1, response[:50]), (2, response[50:])], **changes)
