@@ -18,6 +18,9 @@ from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.vocab import ErrorClass
 
 READ_BYTES = 65536
+LOOK_S = 0.5
+"""How often a silent response is looked at. A peer that closes and right after that resets the connection
+is reported as an error of the descriptor, upon which uvloop (0.23) calls nobody."""
 CONTROL_BYTES = 64
 """Room for the kernel's stamp."""
 
@@ -38,6 +41,9 @@ class PlainLink(Carrier):
         self._clock = clock
         self._unsent: memoryview | None = None
         """What the system has not yet taken of a request."""
+        self._look: asyncio.TimerHandle | None = None
+        self._seen = 0
+        """Reads of the response when it was last looked at."""
         self._loop.add_reader(self._fd, self._reader(clock))
 
     @property
@@ -83,7 +89,28 @@ class PlainLink(Carrier):
             self._unsent = memoryview(request)[written:]
             self._loop.add_writer(self._fd, self._writable)
         self._clock.sent(sent)
+        if self._look is None:
+            self._seen = 0
+            self._look = self._loop.call_later(LOOK_S, self._look_after)
         return self._await_response(reception, timeout_s)
+
+    def _look_after(self) -> None:
+        """Find out whether a connection that says nothing is still there, for as long as it is open."""
+        self._look = self._loop.call_later(LOOK_S, self._look_after)
+        reception = self._reception
+        reads = 0 if reception is None else len(reception.exchange.stamps)
+        if reception is None or reads != self._seen:
+            self._seen = reads
+            return
+        try:
+            ended = not self._sock.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self._reset()
+            return
+        if ended:
+            self.close()
 
     def _writable(self) -> None:
         """Called by the loop while a request is not taken whole."""
@@ -107,6 +134,9 @@ class PlainLink(Carrier):
         self._loop.remove_reader(self._fd)
         self._loop.remove_writer(self._fd)
         self._fd = -1
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
         self._sock.close()
         self._closed()
 
