@@ -22,6 +22,7 @@ from fairtrial.bench.paced_options import PacedOptions
 from fairtrial.bench.paced_process import PacedServer
 from fairtrial.evidence import documents
 from fairtrial.schema.bench import BenchHeader, BenchRow, BenchSummary
+from fairtrial.schema.doctor import Diagnosis
 
 MS = 1_000_000
 SMALL = ("--input-tokens", "32", "--output-tokens", "8", "--warmup", "3")
@@ -447,3 +448,18 @@ def tls_server(folder):
         yield listener.getsockname()[1]
     finally:
         listener.close()
+
+
+def test_doctor_says_what_it_tried(program):
+    found = documents.read(
+        Diagnosis, program.run("doctor", "--quick", "--json", "-q").stdout.encode(), where=""
+    )
+    assert [load.concurrency for load in found.loads] == [1, 32, 256, 64]
+    assert [load.requests for load in found.loads] == [load.ok for load in found.loads]
+    for load in found.loads:
+        # No client sends faster than the pace of the server lets it.
+        assert load.asked_rate.value is None or load.achieved_rate.value <= load.asked_rate.value * 1.01
+        assert load.ttft_error.p50_ns <= load.ttft_error.p99_ns <= load.ttft_error.max_ns
+    assert found.pacing[0].lateness.n == 500
+    assert found.findings
+    assert len(found.problems) == sum(bool(fact.problem) for fact in found.facts)

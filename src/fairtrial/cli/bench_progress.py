@@ -6,6 +6,7 @@ It is written by hand: what draws prettier takes longer to import than a small r
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
@@ -49,9 +50,15 @@ class Line:
 
 
 class BenchProgress:
-    """Tells how a run goes on. Implements ``fairtrial.bench.run.Watcher``."""
+    """Tells how a run goes on. Implements ``fairtrial.bench.run.Watcher``.
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    Args:
+        load_begins: Called before the first request of a load.
+        quiet: Tell nothing.
+    """
+
+    def __init__(self, load_begins: Callable[[], None], *, quiet: bool = False) -> None:
+        self._load_begins = load_begins
         self._quiet = quiet
         self._line = Line(quiet=quiet)
         self._header: BenchHeader | None = None
@@ -66,6 +73,7 @@ class BenchProgress:
     def prepared(self, header: BenchHeader) -> None:
         """Server and inputs are known; the load begins."""
         self._header = header
+        self._load_begins()
 
     def stage(self, stage: StageSpec) -> None:
         """A stage begins with its warm-up."""
