@@ -7,6 +7,8 @@ evidence is judged: both agree on where a response ends because both ask this cl
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import accumulate, chain
+from operator import add
 
 MAX_HEAD = 65536
 """Largest response head and largest trailer section, in bytes."""
@@ -190,23 +192,22 @@ class ResponseFramer:
 
         Whatever is not that simple is left to the careful steps: they decide, this only hurries.
         """
-        ranges, at, seen = self.ranges, self._offset + position, _chunk_size
-        while True:
-            # Between two CRLFs stand a size and as many bytes: where the count is right, so is the cut.
-            parts = data[position : position + _PIECE].split(b"\r\n", 2 * (MAX_RANGES - len(ranges)))
-            before = at
-            for line, payload in zip(parts[::2], parts[1:-1:2], strict=False):
-                size = len(payload)
-                width = len(line)
-                if not size or width > _SHORT_LINE or seen(line) != size:
-                    return at - self._offset
-                begin = at + width + 2
-                end = begin + size
-                ranges.append((begin, end))
-                at = end + 2
-            position = at - self._offset
-            if at == before:
-                return position
+        while position < len(data):
+            # Between two line ends stand a size and as many bytes: where the count is right, so is the cut.
+            room = MAX_RANGES - len(self.ranges)
+            parts = data[position : position + _PIECE].split(b"\r\n", 2 * room)
+            sizes = list(map(len, parts[1:-1:2]))
+            widths = list(map(len, parts[: 2 * len(sizes) : 2]))
+            count = _agreeing(parts[::2], widths, sizes)
+            if not count:
+                break
+            # Each chunk is its line, a line end, its data, a line end.
+            steps = map(add, widths[:count], chain((2,), (size + 4 for size in sizes[: count - 1])))
+            begins = list(accumulate(steps, initial=self._offset + position))[1:]
+            ends = list(map(add, begins, sizes))
+            self.ranges += zip(begins, ends, strict=True)
+            position = ends[-1] + 2 - self._offset
+        return position
 
     def _chunk_data(self, data: bytes, position: int) -> int:
         end = self._take(data, position, self._remaining)
@@ -262,6 +263,18 @@ def _parse_head(head: bytes) -> tuple[int, dict[str, str], bool] | str:
 
 _seen_head = lru_cache(maxsize=64)(_parse_head)
 """Servers send the same head for a second: only their date changes."""
+
+
+def _agreeing(lines: list[bytes], widths: list[int], sizes: list[int]) -> int:
+    """How many of the first chunks are as long as their line says, and not the last one."""
+    count = len(sizes) - (sizes[-1:] == [0])
+    short = count and max(widths) <= _SHORT_LINE and all(sizes[:count])
+    if short and list(map(_chunk_size, lines[:count])) == sizes[:count]:
+        return count
+    for number, (line, width, size) in enumerate(zip(lines, widths, sizes, strict=False)):
+        if not size or width > _SHORT_LINE or _chunk_size(line) != size:
+            return number
+    return len(sizes)
 
 
 @lru_cache(maxsize=4096)
