@@ -30,9 +30,10 @@ def read(model: type[R], data: bytes, *, where: str) -> R:
     """
     value = strictjson.loads(data, where=where)
     try:
-        return _adapter(model).validate_json(data, strict=True)
+        found: R = _adapter(model).validate_json(data, strict=True)
     except ValidationError as error:
         raise DocumentError(_summary(error, value), where=where) from error
+    return found
 
 
 def canonical(value: object) -> bytes:
@@ -43,7 +44,7 @@ def canonical(value: object) -> bytes:
             (NaN, an integer beyond 2^53-1, a lone surrogate) or that is not JSON.
     """
     try:
-        data = rfc8785.dumps(_plain(value))  # type: ignore[arg-type]  # it checks the types itself
+        data = rfc8785.dumps(_plain(value))
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
         reason = str(error) or type(error).__name__
         raise DocumentError(f"no canonical JSON: {reason}", where=type(value).__name__) from error
@@ -73,7 +74,7 @@ def commitment(key: bytes, data: bytes) -> str:
 
 
 @lru_cache(maxsize=64)
-def _adapter(model: type[R]) -> TypeAdapter[R]:
+def _adapter(model: type) -> TypeAdapter[Any]:
     return TypeAdapter(model)
 
 

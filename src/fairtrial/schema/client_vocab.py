@@ -34,5 +34,5 @@ class Capability(StrEnum):
     SEED = "sampling_seed"
     TOKENIZE = "tokenizer_route"
     """A route that turns text into token ids."""
-    CACHED_TOKENS = "cached_token_count"  # noqa: S105 - not a password
+    CACHED_TOKENS = "cached_token_count"
     """How many prompt tokens came from a cache."""
