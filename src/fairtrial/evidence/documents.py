@@ -2,9 +2,10 @@
 
 import hashlib
 import hmac
+from collections.abc import Hashable
 from dataclasses import is_dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import orjson
 import rfc8785
@@ -30,7 +31,7 @@ def read(model: type[R], data: bytes, *, where: str) -> R:
     """
     value = strictjson.loads(data, where=where)
     try:
-        found: R = _adapter(model).validate_json(data, strict=True)
+        found: R = _adapter(cast("Hashable", model)).validate_json(data, strict=True)
     except ValidationError as error:
         raise DocumentError(_summary(error, value), where=where) from error
     return found
@@ -74,7 +75,7 @@ def commitment(key: bytes, data: bytes) -> str:
 
 
 @lru_cache(maxsize=64)
-def _adapter(model: type) -> TypeAdapter[Any]:
+def _adapter(model: Any) -> TypeAdapter[Any]:
     return TypeAdapter(model)
 
 
