@@ -47,7 +47,8 @@ EXIT_MEANINGS = {
     ExitCode.USAGE: "the command or the plan can't be used; nothing was started",
     ExitCode.NO_PROMOTION: "the decision is against the candidate (only with `--exit-code`)",
     ExitCode.INCOMPLETE: "evidence incomplete or damaged, or a launch failed; the baseline is restored. "
-    "`bench`: the server does not answer, no request succeeded, or (with `--exit-code`) the client was too slow",
+    "`bench`: the server does not answer, no request succeeded, or (with `--exit-code`) the client was "
+    "too slow",
     ExitCode.VERIFICATION_FAILED: "verification failed",
     ExitCode.NOT_RESTORED: "the baseline is not restored; the error line holds the command that will",
     ExitCode.INTERRUPTED: "a person stopped the run; the baseline is restored, what was measured is kept",
