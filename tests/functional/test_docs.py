@@ -56,7 +56,19 @@ def test_commands_run(page, program):
 
 def test_every_verb_is_documented(program):
     reference = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
-    for verb in ("run", "resume", "restore", "status", "note", "judge", "report", "init", "demo", "bench", "doctor"):
+    for verb in (
+        "run",
+        "resume",
+        "restore",
+        "status",
+        "note",
+        "judge",
+        "report",
+        "init",
+        "demo",
+        "bench",
+        "doctor",
+    ):
         assert f"fairtrial {verb}" in reference
         assert program.run(verb, "--help").stdout.strip()
     for verb in ("plan check", "plan show", "plan freeze", "plan amend", "serve load", "engine serve"):

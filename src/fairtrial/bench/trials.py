@@ -68,10 +68,10 @@ FULL = (
     LoadPlan(1, 10, 12),
     LoadPlan(32, 40, 64),
     LoadPlan(32, 10, 128),
-    LoadPlan(256, 40, 512),
+    LoadPlan(256, 40, 256),
     LoadPlan(256, 10, 1024),
-    LoadPlan(1024, 40, 2048),
-    LoadPlan(1024, 20, 2048),
+    LoadPlan(1024, 40, 1024),
+    LoadPlan(1024, 20, 1024),
     LoadPlan(64, 0, 2000),
 )
 QUICK = (LoadPlan(1, 10, 10, tokens=16), LoadPlan(32, 10, 64), LoadPlan(256, 10, 512), LoadPlan(64, 0, 500))
