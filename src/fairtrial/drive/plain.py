@@ -17,7 +17,7 @@ from fairtrial.drive.stamps import SECOND, TIMESPEC, TOLERANCE_NS, KernelClock, 
 from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.vocab import ErrorClass
 
-READ_BYTES = 65536
+READ_BYTES = 16384
 LOOK_S = 0.5
 """How often a silent response is looked at. A peer that closes and right after that resets the connection
 is reported as an error of the descriptor, upon which uvloop (0.23) calls nobody."""

@@ -42,8 +42,6 @@ PROGRESS_INTERVAL_S = 0.1
 HEARTBEAT_S = 0.5
 """Longest silence during a phase, also when nothing happens. It comes from the loop that does the
 work, so that it tells of a loop that stands still."""
-PRIORITY = -10
-"""Nice value asked for; without the right to it the worker runs as it was started."""
 SPARE_DESCRIPTORS = 64
 """Open files a worker needs besides its connections."""
 
@@ -206,9 +204,8 @@ def main() -> None:
     """Run a worker on this process's stdin and stdout."""
     # The driver decides when traffic ends; a Ctrl-C meant for it must not tear captures apart.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Where it may, it goes first: a client that waits for a processor stamps late.
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
+    # It keeps the priority it was started with: a client that goes first takes the server's processor
+    # and wakes for every packet alone; the kernel's stamps don't need it.
     try:
         Worker().run()
     except BaseException:  # noqa: BLE001 - an ordinary end would trip over the thread that reads stdin
