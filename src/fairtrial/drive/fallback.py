@@ -140,7 +140,9 @@ class AiohttpLink(Carrier):
         for _ in range(2):  # only the loop can see that a peer closed: give it two turns to look
             await asyncio.sleep(0)
         method, url, headers, body = request
-        async with session.request(method, url, headers=headers, data=body) as response:
+        async with session.request(
+            method, url, headers=headers, data=body, allow_redirects=False
+        ) as response:
             connection = response.connection  # None where the whole response is there already
             protocol = None if connection is None else connection.protocol
             closed = None if protocol is None else protocol.closed

@@ -1,3 +1,6 @@
+import shutil
+import ssl
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -8,11 +11,13 @@ from fairtrial.drive.driver import Driver
 from fairtrial.drive.job import Origin, PhaseJob
 from fairtrial.drive.order import TimeLimits
 from fairtrial.profiles.registry import profile
+from fairtrial.schema.client_vocab import Transport
 from fairtrial.schema.plan import Conversations, FrozenWorkload, Phases
 from fairtrial.schema.vocab import Endpoint, LoadKind, Phase, Replay
 
 sys.path.insert(0, str(Path(__file__).parent))
 from mock_server import MockServer
+from wires import order_for
 
 
 @pytest.fixture
@@ -88,3 +93,42 @@ def run(driver):
         return result, progress
 
     return go
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    directory = tmp_path_factory.mktemp("tls")
+    cert, key = directory / "cert.pem", directory / "key.pem"
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+    ]
+    command += ["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
+
+
+@pytest.fixture(params=["plain", "tls", "aiohttp", "aiohttp over tls"])
+def over(request, certificate, monkeypatch):
+    """A server, and orders for it by one of the transports."""
+    tls = None
+    if "tls" in request.param:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(*certificate)
+    with MockServer(tls=tls) as server:
+        server.order = lambda manners, **changes: order_for(
+            server.url(manners),
+            transport=Transport.AIOHTTP if "aiohttp" in request.param else Transport.OWN,
+            **changes,
+        )
+        server.stamped = request.param == "plain"
+        yield server

@@ -164,11 +164,15 @@ class MockServer:
     async def do_reset(self, seen, writer):
         await self._stream(seen, writer, 2)
         await asyncio.sleep(0.02)
+        self._break(writer)
+        return "close"
+
+    def _break(self, writer):
+        """Reset the connection."""
         writer.get_extra_info("socket").setsockopt(
             socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
         )
         writer.transport.abort()
-        return "close"
 
     async def do_cut(self, seen, writer):
         await self._stream(seen, writer, 2)
@@ -264,6 +268,38 @@ class MockServer:
         token = re.search(rb"(?i)authorization: Bearer (\S+)", seen.head)[1].decode()
         answer = {"model": token, "choices": [{"text": "x", "finish_reason": token}]}
         await self._answer(writer, 200, json.dumps(answer).encode())
+
+    async def do_spoilt(self, seen, writer):
+        """Two chunks, then something that is no chunk."""
+        await self._stream(seen, writer, 2)
+        await asyncio.sleep(0.02)
+        writer.write(b"zz\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.1)
+        return "close"
+
+    async def do_torn(self, seen, writer):
+        """A body that would end with the connection, which is reset."""
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + sse(b"{}"))
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        self._break(writer)
+        return "close"
+
+    async def do_short(self, seen, writer):
+        """Fewer bytes than its head says."""
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{}")
+        await writer.drain()
+        await asyncio.sleep(0.02)
+        return "close"
+
+    async def do_moved(self, seen, writer):
+        writer.write(b"HTTP/1.1 307 X\r\nLocation: /good/v1/completions\r\nContent-Length: 0\r\n\r\n")
+
+    async def do_packed(self, seen, writer):
+        body = gzip.compress(b'{"choices":[{"text":"x","finish_reason":"stop"}]}')
+        head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n"
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
     async def do_third_fails(self, seen, writer):
         if len(self.seen) % 3 == 0:

@@ -1,6 +1,4 @@
-import shutil
 import ssl
-import subprocess
 
 import pytest
 from mock_server import MockServer
@@ -8,29 +6,6 @@ from reading import captures, records
 
 from fairtrial.drive.driver import Driver
 from fairtrial.schema.vocab import ErrorClass, Outcome
-
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("tls")
-    cert, key = directory / "cert.pem", directory / "key.pem"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-    ]
-    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
-    return cert, key
 
 
 @pytest.fixture
