@@ -219,10 +219,10 @@ class MockServer:
         await self._answer(writer, 200, b"<html><body>Welcome</body></html>", "text/html")
 
     async def do_flood(self, seen, writer):
-        """A whole answer, then comments for ever."""
+        """A whole answer, then 32 MB of comments: over TLS nothing tells that the client has left."""
         await self._stream(seen, writer)
         writer.write(chunk(sse(b"[DONE]")))
-        while True:
+        for _ in range(500):
             writer.write(chunk(b": keep-alive\n\n" * 4000))
             await writer.drain()
 
@@ -236,7 +236,7 @@ class MockServer:
     async def do_dribble(self, seen, writer):
         """One byte at a time, each a read of its own."""
         writer.write(STREAM_HEAD)
-        while True:
+        for _ in range(5000):
             await writer.drain()
             await asyncio.sleep(0.002)
             writer.write(chunk(b"\n"))
