@@ -156,7 +156,7 @@ def capture_row(item: Item, exchange: "Exchange", origin_mono_ns: int, offset: i
         "handed_ns": None if handed is None else handed - origin_mono_ns,
         "done_ns": exchange.done_ns - origin_mono_ns,
         "arrivals_ns": [at - origin_mono_ns for at in exchange.stamps],
-        "sizes": [len(chunk) for chunk in exchange.chunks],
+        "sizes": list(map(len, exchange.chunks)),
         "lags_ns": exchange.lags,
         "offset": offset,
         "size": exchange.size,

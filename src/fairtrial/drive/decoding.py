@@ -6,10 +6,10 @@ reads them back as evidence validates them.
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import orjson
 
@@ -22,6 +22,7 @@ from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.requests import Capture, RequestRecord
 from fairtrial.schema.vocab import ErrorClass, Outcome
+from fairtrial.stats.histogram import Histogram
 
 DECODE_GRACE_S = 2.0
 """How long decoding goes on once somebody wants to stop: enough for any phase of honest answers."""
@@ -44,6 +45,22 @@ class Decoded:
     """Token events whose stamp is an upper bound."""
     first_tokens_bounded: int = 0
     """First tokens whose stamp is one."""
+    read_lag: Histogram = field(default_factory=Histogram)
+    """How much later than the kernel the program had each read of the requests that were sent."""
+    distrusted_stamps: int = 0
+    """Reads of them whose kernel stamp was set aside."""
+
+    def add_reads(self, capture: Capture) -> None:
+        """Count the reads of a capture."""
+        if capture.sent_ns is None:
+            return
+        distrusted = capture.lags_ns.count(None)
+        self.distrusted_stamps += distrusted
+        self.read_lag.extend(
+            cast("tuple[int, ...]", capture.lags_ns)
+            if not distrusted
+            else (lag for lag in capture.lags_ns if lag is not None)
+        )
 
     def add(self, record: RequestRecord) -> None:
         """Count a record."""
@@ -101,6 +118,7 @@ def decode_captures(
                 os.pwrite(responses.fileno(), kept, capture.offset)
             table.write(orjson.dumps(record, option=_LINE))
             decoded.add(record)
+            decoded.add_reads(capture)
     return decoded
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fairtrial.drive.exchange import ConnectError, Link, connect_error_class
+from fairtrial.drive.lookout import Lookout
 from fairtrial.drive.order import LoadOrder
 from fairtrial.drive.plain import PlainLink
 from fairtrial.drive.stamps import KernelClock, ProgramClock, ask_for_stamps
@@ -35,6 +36,7 @@ class Dialer:
         self._found: list[Where] = []
         self._looking_up = asyncio.Lock()
         self._clock: KernelClock | None = None
+        self._lookout = Lookout()
         self._context: ssl.SSLContext | None = None
         self._fallback: Fallback | None = None
 
@@ -77,7 +79,8 @@ class Dialer:
         stamped = ask_for_stamps(sock)
         if stamped and self._clock is None:
             self._clock = KernelClock()
-        return PlainLink(number, sock, self._clock if stamped and self._clock else ProgramClock())
+        clock = self._clock if stamped and self._clock else ProgramClock()
+        return PlainLink(number, sock, clock, self._lookout)
 
     async def _secured(self, number: int, sock: socket.socket) -> Link:
         link = TlsLink(number)

@@ -148,13 +148,13 @@ def _result(
     shards = len(prepared.orders)
     if shards > 1:
         merge(paths, shards)
-    report = client_report(job, prepared.due, outcome.figures) if outcome.figures else None
+    decoded = decode_captures(paths, job.table_header, job.token, should_abort)
+    report = client_report(job, prepared.due, outcome.figures, decoded) if outcome.figures else None
     with files.at_edge("write the client's report", paths.client):
         for shard in range(shards):
             paths.items(shard).unlink()
         if report is not None:
             paths.client.write_bytes(orjson.dumps(report, option=orjson.OPT_APPEND_NEWLINE))
-    decoded = decode_captures(paths, job.table_header, job.token, should_abort)
     if outcome.death is not None and not decoded.attempted:
         raise outcome.death
     started, ended = _span(decoded, report, begun)

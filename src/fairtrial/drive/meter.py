@@ -1,11 +1,11 @@
 """What a load process measures of itself while it loads: its own part in the numbers.
 
 Everything is kept in histograms, which take the same memory however long the traffic is, and are
-merged over the processes before any percentile is taken.
+merged over the processes before any percentile is taken. How late reads were is not counted here:
+it stands in the captures, and who decodes them counts it outside the load.
 """
 
 from time import monotonic_ns, process_time_ns
-from typing import cast
 
 from fairtrial.drive.exchange import Exchange
 from fairtrial.drive.pacer import Timer, absolute_timer
@@ -56,8 +56,6 @@ class Meter:
         self.lateness = Histogram()
         self.turnaround = Histogram()
         """Filled by the load itself, which knows the slots."""
-        self.read_lag = Histogram()
-        self.distrusted = 0
         self.busy_ns = 0
         """Sum of the times that requests were in flight: divided by a span it is how many were."""
         self.sends = 0
@@ -86,12 +84,6 @@ class Meter:
             self.handing.add(exchange.handed_ns - sent)
         if exchange.scheduled_ns is not None:
             self.lateness.add(sent - exchange.scheduled_ns)
-        lags = exchange.lags
-        if None in lags:
-            self.distrusted += lags.count(None)
-            self.read_lag.extend(lag for lag in lags if lag is not None)
-        else:
-            self.read_lag.extend(cast("list[int]", lags))
 
     def end(self) -> None:
         """The traffic is over."""
@@ -108,10 +100,8 @@ class Meter:
             "busy_ns": self.busy_ns,
             "sends": self.sends,
             "sent_ns": None if sent is None else [at - origin_ns for at in sent],
-            "distrusted": self.distrusted,
             "loop_lag": self.loop_lag.to_plain(),
             "handing": self.handing.to_plain(),
             "lateness": self.lateness.to_plain(),
             "turnaround": self.turnaround.to_plain(),
-            "read_lag": self.read_lag.to_plain(),
         }

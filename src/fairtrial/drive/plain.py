@@ -12,15 +12,14 @@ from time import monotonic_ns
 
 from fairtrial.drive.exchange import Exchange, NotWritableError
 from fairtrial.drive.framing import LINE_END, openings
+from fairtrial.drive.lookout import Lookout
 from fairtrial.drive.reception import Carrier, Reception
 from fairtrial.drive.stamps import SECOND, TIMESPEC, TOLERANCE_NS, KernelClock, ProgramClock
 from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.vocab import ErrorClass
 
 READ_BYTES = 16384
-LOOK_S = 0.5
-"""How often a silent response is looked at. A peer that closes and right after that resets the connection
-is reported as an error of the descriptor, upon which uvloop (0.23) calls nobody."""
+"""Room for one read: more is read in several, as no token is so long."""
 CONTROL_BYTES = 64
 """Room for the kernel's stamp."""
 
@@ -32,19 +31,23 @@ class PlainLink(Carrier):
         number: Its number among the connections of a phase.
         sock: Connected and non-blocking.
         clock: Who stamps its reads.
+        lookout: Who has it look whether a silent peer is still there.
     """
 
-    def __init__(self, number: int, sock: socket.socket, clock: KernelClock | ProgramClock) -> None:
+    def __init__(
+        self, number: int, sock: socket.socket, clock: KernelClock | ProgramClock, lookout: Lookout
+    ) -> None:
         super().__init__(number)
         self._sock = sock
         self._fd = sock.fileno()
         self._clock = clock
         self._unsent: memoryview | None = None
         """What the system has not yet taken of a request."""
-        self._look: asyncio.TimerHandle | None = None
         self._seen = 0
         """Reads of the response when it was last looked at."""
+        self._lookout = lookout
         self._loop.add_reader(self._fd, self._reader(clock))
+        lookout.watch(self._fd, self.look)
 
     @property
     def usable(self) -> bool:
@@ -89,14 +92,10 @@ class PlainLink(Carrier):
             self._unsent = memoryview(request)[written:]
             self._loop.add_writer(self._fd, self._writable)
         self._clock.sent(sent)
-        if self._look is None:
-            self._seen = 0
-            self._look = self._loop.call_later(LOOK_S, self._look_after)
         return self._await_response(reception, timeout_s)
 
-    def _look_after(self) -> None:
-        """Find out whether a connection that says nothing is still there, for as long as it is open."""
-        self._look = self._loop.call_later(LOOK_S, self._look_after)
+    def look(self) -> None:
+        """Find out whether a connection that says nothing is still there."""
         reception = self._reception
         reads = 0 if reception is None else len(reception.exchange.stamps)
         if reception is None or reads != self._seen:
@@ -131,12 +130,10 @@ class PlainLink(Carrier):
         """Drop the connection at once."""
         if self._fd < 0:
             return
+        self._lookout.forget(self._fd)
         self._loop.remove_reader(self._fd)
         self._loop.remove_writer(self._fd)
         self._fd = -1
-        if self._look is not None:
-            self._look.cancel()
-            self._look = None
         self._sock.close()
         self._closed()
 

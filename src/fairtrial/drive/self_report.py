@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.drive.traffic import TrafficJob
 from fairtrial.schema.client import ClientReport, ProcessReport, Spread
 from fairtrial.schema.vocab import StampSource
 from fairtrial.stats.histogram import Histogram
+
+if TYPE_CHECKING:
+    from fairtrial.drive.decoding import Decoded
 
 NS = 1_000_000_000
 MAX_RATE = 1_000_000
@@ -33,13 +36,16 @@ class Moments:
         return gaps * NS / span if 0 < gaps * NS <= MAX_RATE * span else None
 
 
-def client_report(job: TrafficJob, due: Moments | None, figures: Sequence[Figures]) -> ClientReport:
+def client_report(
+    job: TrafficJob, due: Moments | None, figures: Sequence[Figures], decoded: "Decoded"
+) -> ClientReport:
     """Put the figures of all load processes together.
 
     Args:
         job: What was asked for.
         due: When the requests of an open loop were due; None in closed loops.
         figures: What each process says, at least one.
+        decoded: What their captures say of the reads.
     """
     span = max(part["ended_ns"] for part in figures) - min(part["started_ns"] for part in figures)
     busy = sum(part["busy_ns"] for part in figures)
@@ -63,8 +69,8 @@ def client_report(job: TrafficJob, due: Moments | None, figures: Sequence[Figure
         handing=_spread([part["handing"] for part in figures]),
         lateness=_spread([part["lateness"] for part in figures]),
         turnaround=_spread([part["turnaround"] for part in figures]),
-        read_lag=_spread([part["read_lag"] for part in figures]),
-        distrusted_stamps=sum(part["distrusted"] for part in figures),
+        read_lag=_spread([decoded.read_lag.to_plain()]),
+        distrusted_stamps=decoded.distrusted_stamps,
     )
 
 

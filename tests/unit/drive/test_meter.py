@@ -6,6 +6,7 @@ import time
 import orjson
 import pytest
 
+from fairtrial.drive.decoding import Decoded
 from fairtrial.drive.exchange import Exchange
 from fairtrial.drive.meter import Meter
 from fairtrial.drive.order import Address
@@ -19,7 +20,7 @@ MS = 1_000_000
 ORIGIN = 7_000_000_000
 
 
-def exchange(sent_ms, done_ms, scheduled_ms=None, handed_ns=0, lags=()):
+def exchange(sent_ms, done_ms, scheduled_ms=None, handed_ns=0):
     at = lambda ms: None if ms is None else ORIGIN + round(ms * MS)  # noqa: E731
     return Exchange(
         0,
@@ -27,7 +28,6 @@ def exchange(sent_ms, done_ms, scheduled_ms=None, handed_ns=0, lags=()):
         sent_ns=at(sent_ms),
         handed_ns=None if sent_ms is None else at(sent_ms) + handed_ns,
         done_ns=at(done_ms),
-        lags=list(lags),
     )
 
 
@@ -46,7 +46,7 @@ def figures(exchanges, started_ms=0, ended_ms=100, turnaround=()):
     return orjson.loads(orjson.dumps({"stamps": StampSource.KERNEL, **asyncio.run(go())}))
 
 
-def report(*parts, load=LoadKind.CLOSED_LOOP, due=None, tmp_path="/x"):
+def report(*parts, load=LoadKind.CLOSED_LOOP, due=None, tmp_path="/x", decoded=None):
     job = TrafficJob(
         address=Address.parse("http://h:1"),
         route="/v1/completions",
@@ -58,7 +58,7 @@ def report(*parts, load=LoadKind.CLOSED_LOOP, due=None, tmp_path="/x"):
         capture_header={},
         table_header={},
     )
-    made = client_report(job, due, parts)
+    made = client_report(job, due, parts, decoded or Decoded())
     line = orjson.dumps(made)
     assert documents.read(ClientReport, line, where="client.json") == made
     return made
@@ -77,9 +77,12 @@ def test_rates_and_requests_in_flight():
 
 
 def test_durations_and_reads():
-    one = exchange(5, 40, scheduled_ms=3, handed_ns=20_000, lags=[100, None, 200])
-    two = exchange(9, 60, scheduled_ms=9, handed_ns=60_000, lags=[150])
-    made = report(figures([one, two]), load=LoadKind.OPEN_LOOP, due=Moments(2, 3 * MS, 9 * MS))
+    one = exchange(5, 40, scheduled_ms=3, handed_ns=20_000)
+    two = exchange(9, 60, scheduled_ms=9, handed_ns=60_000)
+    decoded = Decoded(distrusted_stamps=1)
+    decoded.read_lag.extend([100, 200, 150])
+    due = Moments(2, 3 * MS, 9 * MS)
+    made = report(figures([one, two]), load=LoadKind.OPEN_LOOP, due=due, decoded=decoded)
     assert (made.lateness.n, made.lateness.p50_ns, made.lateness.max_ns) == (2, 0, 2 * MS)
     assert (made.handing.n, made.handing.max_ns) == (2, 60_000)
     assert made.handing.p50_ns == pytest.approx(20_000, rel=1 / 128)

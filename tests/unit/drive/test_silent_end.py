@@ -7,6 +7,7 @@ import threading
 
 import uvloop
 
+from fairtrial.drive.lookout import Lookout
 from fairtrial.drive.plain import PlainLink
 from fairtrial.drive.stamps import ProgramClock
 from fairtrial.schema.ends import CaptureEnd
@@ -30,7 +31,7 @@ async def ends_of(where):
     for number in range(ROUNDS):
         sock = socket.create_connection(where)
         sock.setblocking(False)
-        link = PlainLink(number, sock, ProgramClock())
+        link = PlainLink(number, sock, ProgramClock(), Lookout())
         exchange = await link.send(b"x", 20.0, 1_000_000)
         ends.append(exchange.end)
         link.close()

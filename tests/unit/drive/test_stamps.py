@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from fairtrial.drive.lookout import Lookout
 from fairtrial.drive.plain import PlainLink
 from fairtrial.drive.stamps import KernelClock
 
@@ -138,7 +139,7 @@ def test_a_link_sets_aside_what_its_clock_does_not_trust(clocks, monkeypatch):
         calls = {}
         for name in ("add_reader", "remove_reader", "remove_writer"):
             monkeypatch.setattr(loop, name, lambda fd, call=None, name=name: calls.setdefault(name, call))
-        link = PlainLink(4, wire, clock)
+        link = PlainLink(4, wire, clock, Lookout())
         future = link.send(b"x", 5, 10_000)
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
