@@ -19,9 +19,8 @@ from fairtrial.drive.order import Address, TimeLimits
 from fairtrial.drive.stamping import stamp_source
 from fairtrial.drive.traffic import Origin, Outgoing, TrafficJob
 from fairtrial.schema.bench import Figure
-from fairtrial.schema.client import Spread
 from fairtrial.schema.client_vocab import ArrivalProcess, Transport
-from fairtrial.schema.doctor import LoadTried, PacingTried
+from fairtrial.schema.doctor import ErrorSpread, LoadTried, PacingTried
 from fairtrial.schema.requests import CAPTURE_SCHEMA, REQUESTS_SCHEMA, TableHeader
 from fairtrial.schema.vocab import LoadKind, Phase
 from fairtrial.stats.arrivals import arrival_offsets
@@ -203,7 +202,7 @@ def _tried(plan: LoadPlan, result: PhaseResult, tally: Tally, truth: Truth, foun
         stamp_error=found.stamps,
         truth_lateness=None
         if late is None
-        else Spread(n=late.n, p50_ns=late.p50_ns, p99_ns=late.p99_ns, max_ns=late.max_ns),
+        else ErrorSpread(n=late.n, p50_ns=late.p50_ns, p99_ns=late.p99_ns, max_ns=late.max_ns),
         asked_rate=Figure(value=plan.concurrency / plan.request_s)
         if plan.request_s
         else none("as fast as it goes"),

@@ -81,7 +81,9 @@ class Meter:
         self.sends += 1
         self.busy_ns += exchange.done_ns - sent
         if exchange.handed_ns is not None:
-            self.handing.add(exchange.handed_ns - sent)
+            # Nothing answers a request that was not sent yet.
+            latest = min((exchange.handed_ns, *exchange.stamps[:1]))
+            self.handing.add(max(latest - sent, 0))
         if exchange.scheduled_ns is not None:
             self.lateness.add(sent - exchange.scheduled_ns)
 

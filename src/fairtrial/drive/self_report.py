@@ -92,6 +92,7 @@ def _spread(parts: Sequence[Mapping[str, Any]]) -> Spread | None:
     return Spread(
         n=together.count,
         p50_ns=together.percentile(50),
+        p90_ns=together.percentile(90),
         p99_ns=together.percentile(99),
         max_ns=together.longest,
     )

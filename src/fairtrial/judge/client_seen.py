@@ -63,9 +63,11 @@ def _sends(captures: Iterable[Capture]) -> Iterator[int]:
 
 
 def _handing(captures: Iterable[Capture]) -> Iterator[int]:
+    """How long each send may have taken: nothing answers a request that was not sent yet."""
     for capture in captures:
         if capture.sent_ns is not None and capture.handed_ns is not None:
-            yield capture.handed_ns - capture.sent_ns
+            latest = min((capture.handed_ns, *capture.arrivals_ns[:1]))
+            yield max(latest - capture.sent_ns, 0)
 
 
 def _lateness(captures: Iterable[Capture]) -> Iterator[int]:
@@ -96,5 +98,5 @@ def _spread(values: Iterable[int]) -> Spread | None:
     if not ordered:
         return None
     n = len(ordered)
-    p50, p99 = (ordered[rank(percent, n) - 1] for percent in (50, 99))
-    return Spread(n=n, p50_ns=p50, p99_ns=p99, max_ns=ordered[-1])
+    p50, p90, p99 = (ordered[rank(percent, n) - 1] for percent in (50, 90, 99))
+    return Spread(n=n, p50_ns=p50, p90_ns=p90, p99_ns=p99, max_ns=ordered[-1])

@@ -23,6 +23,7 @@ class Spread:
 
     n: Positive
     p50_ns: Count
+    p90_ns: Count
     p99_ns: Count
     max_ns: Count
 

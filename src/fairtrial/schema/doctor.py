@@ -42,7 +42,7 @@ class LoadTried:
     """Time to the first token as it was measured, against what the server knows."""
     stamp_error: ErrorSpread | None
     """Stamps of tokens against when the server handed them over."""
-    truth_lateness: Spread | None
+    truth_lateness: ErrorSpread | None
     """How late the server itself was, after its own schedule."""
     asked_rate: Figure
     """Requests a second that a client without any delay would have sent."""

@@ -1,8 +1,8 @@
 """Whether the client's own error is small enough for its numbers to be the server's. Pure.
 
-Everything is judged by its 99th percentile, so that one hiccup spoils nothing, or by its largest value
-where there are too few values for that. docs/decisions/0007-client-error.md says why the limits are
-what they are.
+Everything is judged by its 99th percentile, so that one hiccup spoils nothing; by its 90th where there
+are fewer than a hundred values, as then no statistic of theirs reaches further; by its largest below ten.
+docs/decisions/0007-client-error.md says why the limits are what they are.
 """
 
 from collections.abc import Iterator
@@ -27,6 +27,8 @@ MOST_CPU = 0.9
 """Above this share of one processor a load process has no time left to be on time."""
 ENOUGH = 100
 """Fewest values with a 99th percentile that is not their maximum."""
+SOME = 10
+"""Fewest values with a 90th percentile that is not their maximum."""
 SHORT_NS = 50_000_000
 """A process whose traffic lasted less than this may have had no time to watch its own loop."""
 
@@ -117,8 +119,10 @@ def client_error(
 
 
 def tail_ns(spread: Spread) -> int:
-    """The 99th percentile, or the largest of too few values."""
-    return spread.p99_ns if spread.n >= ENOUGH else spread.max_ns
+    """The 99th percentile; of fewer than a hundred values the 90th, of fewer than ten the largest."""
+    if spread.n >= ENOUGH:
+        return spread.p99_ns
+    return spread.p90_ns if spread.n >= SOME else spread.max_ns
 
 
 def milliseconds(ns: float) -> str:

@@ -50,9 +50,10 @@ def client_report(workload: FrozenWorkload, captures: Sequence[Capture]) -> Clie
 def _few(values: Sequence[int]) -> Spread:
     """Of fewer than a hundred values, whose 99th percentile is their maximum."""
     ordered = sorted(values)
-    middle, top = ordered[(len(ordered) - 1) // 2], ordered[-1]
-    return Spread(n=len(ordered), p50_ns=middle, p99_ns=top, max_ns=top)
+    n, top = len(ordered), ordered[-1]
+    middle, late = ordered[(n - 1) // 2], ordered[(n * 9 + 9) // 10 - 1]
+    return Spread(n=n, p50_ns=middle, p90_ns=late, p99_ns=top, max_ns=top)
 
 
 def _constant(n: int, ns: int) -> Spread:
-    return Spread(n=n, p50_ns=ns, p99_ns=ns, max_ns=ns)
+    return Spread(n=n, p50_ns=ns, p90_ns=ns, p99_ns=ns, max_ns=ns)

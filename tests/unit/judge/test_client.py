@@ -57,7 +57,7 @@ OPEN_CAPTURES = (
 
 
 def spread(n, p50, p99, top=None):
-    return Spread(n=n, p50_ns=p50, p99_ns=p99, max_ns=p99 if top is None else top)
+    return Spread(n=n, p50_ns=p50, p90_ns=p99, p99_ns=p99, max_ns=p99 if top is None else top)
 
 
 OPEN_REPORT = ClientReport(
@@ -144,7 +144,7 @@ def test_a_report_that_agrees():
 
 
 def test_classes_of_durations_may_be_a_128th_too_large():
-    handing = Spread(n=5, p50_ns=20 * US + 156, p99_ns=90 * US, max_ns=90 * US)
+    handing = Spread(n=5, p50_ns=20 * US + 156, p90_ns=90 * US, p99_ns=90 * US, max_ns=90 * US)
     assert faults(replace(OPEN_REPORT, handing=handing)) == ()
     assert faults(replace(OPEN_REPORT, handing=replace(handing, p50_ns=20 * US + 170))) != ()
     assert faults(replace(OPEN_REPORT, handing=replace(handing, p50_ns=20 * US - 1))) != ()
@@ -370,12 +370,12 @@ def test_a_flattering_report_is_a_fault():
     "change",
     [
         {"in_flight": -5.0},
-        {"handing": Spread(n=2**53 - 1, p50_ns=0, p99_ns=2**53 - 1, max_ns=0)},
+        {"handing": Spread(n=2**53 - 1, p50_ns=0, p90_ns=2**53 - 1, p99_ns=2**53 - 1, max_ns=0)},
         {"processes": ()},
         {"processes": (ProcessReport(started_ns=9, ended_ns=1, cpu_ns=2**53 - 1, loop_lag=None),)},
         {"achieved_rate": 1e-300},
         {
-            "lateness": Spread(n=1, p50_ns=0, p99_ns=0, max_ns=0),
+            "lateness": Spread(n=1, p50_ns=0, p90_ns=0, p99_ns=0, max_ns=0),
             "load": LoadKind.OPEN_LOOP,
             "asked_rate": 1e6,
         },
