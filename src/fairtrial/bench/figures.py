@@ -1,15 +1,23 @@
-"""Numbers of one population: quantiles with and without failures, rates, shares. Pure."""
+"""Numbers of one population: quantiles with and without failures, rates, shares. Pure.
+
+Inter-token latency ranks single gaps, of which there are as many as tokens. They are counted in the classes
+of a histogram: each percentile is the largest value of its class, so at most 1/128 (0.8%) too large. The
+maximum is exact, and so are the percentiles of all other metrics.
+"""
 
 from collections.abc import Sequence
 
 from fairtrial.bench.tally import FROM_SCHEDULE, MEASURED, Counted, Tally
 from fairtrial.schema.bench import Figure, MetricFigures, Quantiles, TokenCounts
+from fairtrial.schema.client_vocab import Sample
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.vocab import Direction, Metric, Statistic
+from fairtrial.stats.histogram import Histogram
 from fairtrial.stats.least import MIN_REQUESTS, PERCENTS
 from fairtrial.stats.quantiles import median_with_failures, nearest_rank_with_failures
 
 NANOSECONDS = 1_000_000_000
+NO_SUCCESS = "no request succeeded"
 
 
 def none(reason: str) -> Figure:
@@ -47,6 +55,40 @@ def quantiles(values: Sequence[float], failures: int, absent: str, direction: Di
         p90=of(Statistic.P90),
         p95=of(Statistic.P95),
         p99=of(Statistic.P99),
+        max=_largest(ordered, failures, absent, direction),
+    )
+
+
+def _largest(ordered: Sequence[float], failures: int, absent: str, direction: Direction) -> Figure:
+    if not ordered and not failures:
+        return none(absent)
+    value, reason = nearest_rank_with_failures(ordered, 100, failures, direction)
+    return Figure(value=value, reason=reason)
+
+
+def gap_quantiles(gaps: Histogram, absent: str) -> Quantiles:
+    """Of single gaps between tokens, to the resolution of the histogram.
+
+    Args:
+        gaps: One for each token after the first event of each answer.
+        absent: Why there is none, where there is none.
+    """
+    count = gaps.count
+
+    def of(statistic: Statistic) -> Figure:
+        if not count:
+            return none(absent)
+        if count < MIN_REQUESTS[statistic]:
+            return none(f"n < {MIN_REQUESTS[statistic]}")
+        return Figure(value=float(gaps.percentile(PERCENTS[statistic])))
+
+    return Quantiles(
+        n=count,
+        median=Figure(value=float(gaps.percentile(50))) if count else none(absent),
+        p90=of(Statistic.P90),
+        p95=of(Statistic.P95),
+        p99=of(Statistic.P99),
+        max=Figure(value=float(gaps.longest)) if count else none(absent),
     )
 
 
@@ -66,10 +108,20 @@ def metric_figures(tally: Tally, *, open_loop: bool) -> tuple[MetricFigures, ...
 def _figures(metric: Metric, values: Sequence[float], tally: Tally, *, from_schedule: bool) -> MetricFigures:
     spec = METRICS[metric]
     failed = tally.attempted - tally.ok
-    absent = tally.why_not.get(metric, "no request succeeded" if not tally.ok else "no request has a value")
+    absent = tally.why_not.get(metric, NO_SUCCESS if not tally.ok else "no request has a value")
+    if metric is Metric.ITL:
+        return MetricFigures(
+            metric=metric,
+            unit=spec.unit,
+            sample=Sample.TOKEN_GAPS,
+            from_schedule=False,
+            successes=gap_quantiles(tally.gaps, absent),
+            with_failures=quantiles((), 0, "nobody knows how many gaps a failed request has", spec.direction),
+        )
     return MetricFigures(
         metric=metric,
         unit=spec.unit,
+        sample=Sample.REQUESTS,
         from_schedule=from_schedule,
         successes=quantiles(values, 0, absent, spec.direction),
         with_failures=quantiles(values, failed, absent, spec.direction),
@@ -79,7 +131,7 @@ def _figures(metric: Metric, values: Sequence[float], tally: Tally, *, from_sche
 def output_throughput(tally: Tally, wall_ns: int) -> Figure:
     """Output tokens of the successful requests over the wall time, a second."""
     if not tally.ok:
-        return none("no request succeeded")
+        return none(NO_SUCCESS)
     if tally.output.n < tally.ok:
         return none("not every request states its output tokens")
     if tally.doubted:

@@ -69,6 +69,10 @@ def goodput_limits(text: str | None) -> GoodputLimits | None:
                 where="--goodput",
                 hint=hint,
             )
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)?", length):
+            raise UsageError(
+                f"{part!r} has no unit", where="--goodput", hint=f"write {part}ms, or {part}s for seconds"
+            )
         limits[name] = span_ns(length, "--goodput", hint)
     return GoodputLimits(
         ttft_ns=limits.get(Metric.TTFT), tpot_ns=limits.get(Metric.TPOT), e2e_ns=limits.get(Metric.E2E)

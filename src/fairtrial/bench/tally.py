@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from fairtrial.bench.gaps import token_gaps
 from fairtrial.decode.goodput import meets
 from fairtrial.decode.measures import measure, output_tokens
 from fairtrial.schema.bench import GoodputLimits
 from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import ErrorClass, Metric, Outcome
+from fairtrial.stats.histogram import Histogram
 
 MEASURED = (Metric.TTFT, Metric.TTFO, Metric.TPOT, Metric.ITL, Metric.E2E, Metric.QUEUE)
 """The metrics of single requests that a summary shows, in its order."""
@@ -53,6 +55,8 @@ class Tally:
     from_schedule: dict[Metric, list[float]] = field(
         default_factory=lambda: {metric: [] for metric in FROM_SCHEDULE}
     )
+    gaps: Histogram = field(default_factory=Histogram)
+    """Between tokens: far too many to keep each of them."""
     why_not: dict[Metric, str] = field(default_factory=dict)
     """Why the first successful request without a value of a metric has none."""
     failures: dict[tuple[ErrorClass | None, Outcome], Failures] = field(default_factory=dict)
@@ -98,6 +102,9 @@ class Tally:
             value, reason = measure(record, metric)
             if value is None:
                 self.why_not.setdefault(metric, reason or "no value")
+                continue
+            if metric is Metric.ITL:
+                self.gaps.extend(token_gaps(record))
                 continue
             self.values[metric].append(value)
             queue = self._queue(record) if metric in FROM_SCHEDULE else None

@@ -11,11 +11,13 @@ from fairtrial.schema.bench import (
     MetricFigures,
     StageSummary,
 )
+from fairtrial.schema.client_vocab import Sample
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.vocab import Metric
 
 _MS = 1e6
 _LABEL = 14
+_COUNT = 9
 _NUMBER = 13
 
 
@@ -88,14 +90,16 @@ def stage_lines(stage: StageSummary, header: BenchHeader) -> list[str]:
 
 def quantile_lines(metrics: Sequence[MetricFigures], *, failed: bool) -> Iterator[str]:
     """A table in milliseconds; with failures, a second row for each metric that ranks them."""
-    names = ("n", "median", "p90", "p95", "p99")
-    yield _row("ms", "".join(f"{name:>{_NUMBER}}" for name in names))
+    names = ("median", "p90", "p95", "p99", "max")
+    yield _row("ms", f"{'n':>{_COUNT}}" + "".join(f"{name:>{_NUMBER}}" for name in names))
     for figures in metrics:
         title = METRICS[figures.metric].title
         label = f"{title} *" if figures.from_schedule else title
         yield _row(label, _quantiles(figures, with_failures=False))
-        if failed:
+        if failed and figures.sample is Sample.REQUESTS:
             yield _row("  +failed", _quantiles(figures, with_failures=True))
+    if any(figures.sample is Sample.TOKEN_GAPS and figures.successes.n for figures in metrics):
+        yield _row("", f"{METRICS[Metric.ITL].title}: n counts gaps between tokens, not requests")
     if any(figures.from_schedule for figures in metrics):
         yield _row("", "* counted from when the request was due, not from when it was sent")
     if failed:
@@ -197,10 +201,10 @@ def _client(stage: StageSummary) -> Iterator[str]:
 
 def _quantiles(figures: MetricFigures, *, with_failures: bool) -> str:
     found = figures.with_failures if with_failures else figures.successes
-    cells = [_ms(figure) for figure in (found.median, found.p90, found.p95, found.p99)]
+    cells = [_ms(figure) for figure in (found.median, found.p90, found.p95, found.p99, found.max)]
     if found.n == 0:
-        return f"{0:>{_NUMBER}}  {found.median.reason}"
-    return "".join(f"{cell:>{_NUMBER}}" for cell in (str(found.n), *cells))
+        return f"{0:>{_COUNT}}  {found.median.reason}"
+    return f"{found.n:>{_COUNT}}" + "".join(f"{cell:>{_NUMBER}}" for cell in cells)
 
 
 def _ms(figure: Figure) -> str:

@@ -51,7 +51,20 @@ def meets(row: RequestRecord, limits: LimitsLike) -> bool | None:
         value = counted(row, metric)
         if value is not None and value > limit:
             return False
-        # One token has no pace: a limit on it can't be broken.
-        single = metric is Metric.TPOT and output_tokens(row) == 1
-        unknown = unknown or (value is None and not single)
+        unknown = unknown or (value is None and not (metric is Metric.TPOT and _paced(row, limit)))
     return None if unknown else True
+
+
+def _paced(row: RequestRecord, limit: int) -> bool:
+    """Whether an answer without a time per token keeps to a limit on it all the same.
+
+    Below two tokens there is nothing to wait for. The tokens of a single burst were made at some time
+    between the send and their arrival, so each took at most its share of that.
+    """
+    tokens, last, sent = output_tokens(row), row.last_token_ns, row.sent_ns
+    if tokens is None or tokens < 2:
+        return tokens is not None
+    stamps = row.token_event_ns
+    if last is None or sent is None or last < sent or len(set(stamps)) != 1:
+        return False
+    return last - sent <= limit * (tokens - 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from fairtrial.schema.client import ClientReport
-from fairtrial.schema.client_vocab import ArrivalProcess, Capability, Transport
+from fairtrial.schema.client_vocab import ArrivalProcess, Capability, Sample, Transport
 from fairtrial.schema.identity import Identity
 from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.types import (
@@ -145,11 +145,12 @@ class Quantiles:
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
 
     n: Count
-    """Requests that rank."""
+    """How many rank."""
     median: Figure
     p90: Figure
     p95: Figure
     p99: Figure
+    max: Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,12 +161,15 @@ class MetricFigures:
 
     metric: Metric
     unit: Unit
+    sample: Sample
+    """What ``n`` counts."""
     from_schedule: bool
     """Counted from when the request was due, not from when it was sent."""
     successes: Quantiles
-    """Of the requests that succeeded and have a value."""
+    """Of the requests that succeeded and have a value. Gaps between tokens are ranked in classes: a
+    percentile is at most 1/128 too large; the maximum is exact."""
     with_failures: Quantiles
-    """The same with each failed request ranked as worse than any value."""
+    """The same with each failed request ranked as worse than any value; no value for gaps between tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

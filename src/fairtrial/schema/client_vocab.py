@@ -36,3 +36,11 @@ class Capability(StrEnum):
     """A route that turns text into token ids."""
     CACHED_TOKENS = "cached_token_count"
     """How many prompt tokens came from a cache."""
+
+
+class Sample(StrEnum):
+    """What a population of measured values holds one of for each."""
+
+    REQUESTS = "requests"
+    TOKEN_GAPS = "token_gaps"  # noqa: S105 - not a password
+    """Single gaps between tokens, one for each token after the first event of each answer."""

@@ -39,8 +39,14 @@ def test_goodput_limits():
     assert options.goodput_limits("ttft:500ms,tpot:40ms,e2e:10s") == GoodputLimits(
         ttft_ns=500_000_000, tpot_ns=40_000_000, e2e_ns=10_000_000_000
     )
-    assert options.goodput_limits("e2e:2.5") == GoodputLimits(e2e_ns=2_500_000_000)
     assert options.goodput_limits(None) is None
+
+
+def test_a_goodput_limit_without_a_unit_shows_one_with_it():
+    with pytest.raises(UsageError) as error:
+        options.goodput_limits("e2e:2s,ttft:500")
+    assert "ttft:500ms" in error.value.line()
+    assert "\n" not in error.value.line()
 
 
 @pytest.mark.parametrize(

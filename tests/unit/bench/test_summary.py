@@ -8,12 +8,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from records import MS, failed, record
 
+from fairtrial.bench.gaps import token_gaps
 from fairtrial.bench.summary import client_trust, failure_kinds, stage_summary
 from fairtrial.bench.tally import Tally
 from fairtrial.bench.text import all_failed, stage_lines, summary_lines, sweep_lines
 from fairtrial.schema.bench import BenchHeader, BenchSummary, GoodputLimits, StageSpec, TokensAsked
 from fairtrial.schema.client import ClientReport, ProcessReport, Spread
-from fairtrial.schema.client_vocab import ArrivalProcess, Transport
+from fairtrial.schema.client_vocab import ArrivalProcess, Sample, Transport
 from fairtrial.schema.requests import Usage
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import Endpoint, ErrorClass, LoadKind, Metric, Outcome, StampSource
@@ -57,7 +58,7 @@ def figures(found, metric, *, from_schedule=False):
 
 
 def report(**changes):
-    spread = Spread(n=200, p50_ns=10_000, p99_ns=20_000, max_ns=30_000)
+    spread = Spread(n=200, p50_ns=10_000, p90_ns=20_000, p99_ns=20_000, max_ns=30_000)
     fields = {
         "transport": Transport.OWN,
         "stamps": StampSource.KERNEL,
@@ -157,8 +158,46 @@ def test_goodput_counts_failures_and_misses():
 
 def test_goodput_is_unknown_where_a_limited_value_is():
     burst = record(0, tokens=(50,), usage=Usage(output_tokens=5), output_ids=None)
-    found = summary([burst], limits=GoodputLimits(tpot_ns=20 * MS)).goodput
+    found = summary([burst], limits=GoodputLimits(tpot_ns=10 * MS)).goodput
     assert (found.value, found.reason) == (None, "1 requests have no value for every limit")
+
+
+def test_goodput_of_a_burst_is_told_by_the_bound_of_its_pace():
+    """Five tokens that came at 80 ms took at most 20 ms each of the four after the first."""
+    burst = record(0, tokens=(80,), usage=Usage(output_tokens=5), output_ids=None)
+    for limit, good in ((20 * MS, 1.0), (20 * MS - 1, None)):
+        assert summary([burst], limits=GoodputLimits(tpot_ns=limit)).goodput.value == good
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_fewer_than_two_tokens_keep_to_any_pace(count):
+    short = record(0, tokens=(50,) * count, first_token_ns=50 * MS, usage=Usage(output_tokens=count))
+    assert summary([short], limits=GoodputLimits(tpot_ns=1)).goodput.value == 1.0
+    assert summary([short], limits=GoodputLimits(ttft_ns=1)).goodput.value == 0.0
+
+
+def test_inter_token_latency_is_of_single_gaps():
+    """98 gaps of 10 ms and two of 1000 ms in one answer: the 99th of 100 is 1000, the mean would be 29.8."""
+    stamps = [0.0]
+    for number in range(100):
+        stamps.append(stamps[-1] + (1000 if number in (40, 70) else 10))
+    found = figures(summary([record(0, tokens=stamps, done=stamps[-1] + 1)]), Metric.ITL)
+    assert found.sample is Sample.TOKEN_GAPS
+    assert found.successes.n == 100
+    assert 10 * MS <= found.successes.median.value <= 10 * MS * 129 / 128
+    assert 10 * MS <= found.successes.p95.value <= 10 * MS * 129 / 128
+    assert found.successes.p99.value == found.successes.max.value == 1000 * MS
+    assert found.with_failures.n == 0
+    assert found.with_failures.median.reason
+
+
+def test_tokens_of_one_event_share_its_gap():
+    """Events of 2, 3 and 1 tokens at 0, 30 and 50 ms: three gaps of 10 ms, then one of 20."""
+    row = record(0, tokens=(0, 30, 50), token_event_ids=(2, 3, 1), usage=Usage(output_tokens=6))
+    assert list(token_gaps(row)) == [10 * MS] * 3 + [20 * MS]
+    # Without ids, seven stated tokens in three events are 2, 2 and 3: gaps of 15 twice, of 20/3 thrice.
+    row = record(0, tokens=(0, 30, 50), token_event_ids=(0, 0, 0), usage=Usage(output_tokens=7))
+    assert list(token_gaps(row)) == [15 * MS] * 2 + [20 * MS // 3] * 3
 
 
 def test_token_counts_and_the_cached_share():
@@ -213,7 +252,7 @@ def test_a_saturated_client_is_not_usable_and_says_what_to_do():
         started_ns=0,
         ended_ns=1000 * MS,
         cpu_ns=990 * MS,
-        loop_lag=Spread(n=200, p50_ns=MS, p99_ns=90 * MS, max_ns=100 * MS),
+        loop_lag=Spread(n=200, p50_ns=MS, p90_ns=90 * MS, p99_ns=90 * MS, max_ns=100 * MS),
     )
     rows = [record(n, bounded_events=1, first_token_bounded=True) for n in range(100)]
     trust = client_trust(tallied(rows), report(processes=(busy,)))
@@ -290,7 +329,7 @@ def test_columns_of_the_text_are_aligned():
     head = next(line for line in lines if line.split()[:2] == ["ms", "n"])
     row = next(line for line in lines if line.split()[:1] == ["TTFT"])
     assert len(head) == len(row)
-    assert row.split() == ["TTFT", "120", "50.00", "50.00", "50.00", "50.00"]
+    assert row.split() == ["TTFT", "120", "50.00", "50.00", "50.00", "50.00", "50.00"]
 
 
 def test_a_sweep_ends_with_a_table():
