@@ -4,8 +4,11 @@ from fairtrial.report import words
 from fairtrial.schema.document import Span, Table
 from fairtrial.schema.judgment import ClientSummary, Judgment, MetricSummary, Population
 from fairtrial.schema.plan import FrozenWorkload
-from fairtrial.schema.vocab import LoadKind, Metric, Phase, StampSource
+from fairtrial.schema.vocab import Condition, LoadKind, Metric, Phase, StampSource
 
+_LIMITS = ("are let pass", "are the least")
+"""How the limit ends that stands behind what is beyond it."""
+_HELP = "What helps: free processors for it, fewer streams at once, or another machine for it."
 _STAMPS = {StampSource.KERNEL: "kernel", StampSource.USER: "program"}
 
 
@@ -33,6 +36,19 @@ def load_words(workload: FrozenWorkload) -> str:
     return ", ".join(parts)
 
 
+def fell_behind(judgment: Judgment) -> tuple[str, ...]:
+    """In plain words what it means that the client didn't keep up, and what to do; empty where it did."""
+    name = Condition.CLIENT_LAG_OK.value
+    if not any(name in reason for reason in judgment.decision.reasons):
+        return ()
+    if any(found.holds is False for found in judgment.clients):
+        said = f"{name}: the measuring client fell behind, so its numbers are not the server's."
+        return (f"{said} {_HELP}",)
+    return (
+        f"{name}: nothing proves that the measuring client kept up, so its numbers may not be the server's.",
+    )
+
+
 def _own_error(workload: FrozenWorkload, judgment: Judgment) -> tuple[Table, ...]:
     """Every measured phase, and the prime phases in which the client fell behind."""
     mine = [
@@ -50,21 +66,22 @@ def _own_error(workload: FrozenWorkload, judgment: Judgment) -> tuple[Table, ...
             _error(found),
             _ms(found.loop_lag_ns),
             words.ABSENT if found.cpu_share is None else f"{100 * found.cpu_share:.0f}%",
-            _rates(found) if open_loop else _in_flight(found, workload),
+            *(_rates(found) if open_loop else (_in_flight(found, workload),)),
             _ms(found.delay_ns),
             f"{found.first_tokens_bounded:,}/{found.first_tokens:,}",
             words.yes_no(holds=found.holds),
         )
         for found in mine
     )
-    load, delay = ("requests/s", "late ms") if open_loop else ("in flight", "idle ms")
+    load = ("drawn/s", "sent/s", "late ms") if open_loop else ("in flight", "idle ms")
+    columns = ("rep", "arm", "TTFT off by", "loop lag ms", "CPU", *load, "bounds", "kept up")
     return (
         Table(
             caption=f"The client's own error ({_who(mine)})",
-            columns=("rep", "arm", "TTFT off by", "loop lag ms", "CPU", load, delay, "bounds", "kept up"),
-            numeric=(True, False, *(True,) * 6, False),
+            columns=columns,
+            numeric=tuple(name not in {"arm", "kept up"} for name in columns),
             rows=rows,
-            note=_note(mine, open_loop=open_loop),
+            note=_note(mine, workload),
         ),
     )
 
@@ -79,17 +96,49 @@ def _who(mine: list[ClientSummary]) -> str:
     return "; ".join(said) or "no report"
 
 
-def _note(mine: list[ClientSummary], *, open_loop: bool) -> str:
-    load = "Requests/s: sent, of asked. Late: sent after they were due."
-    if not open_loop:
-        load = "In flight: the mean, of asked. Idle: how long a free slot waited for its next request."
+def _note(mine: list[ClientSummary], workload: FrozenWorkload) -> str:
+    load = "In flight: the mean, of asked. Idle: how long a free slot waited for its next request."
+    if workload.arrivals is not None:
+        load = (
+            f"Requests a second: {workload.arrivals.rate:g} declared; drawn is the rate of the list of "
+            "arrivals itself, which is finite; sent what became of it. Late: sent after they were due."
+        )
     said = (
         "TTFT off by: how much a TTFT can be wrong by the client's doing, in ms. CPU: "
         f"the busiest load process. {load} Bounds: first tokens whose stamp is an upper bound, as one read "
-        "held more. Times are 99th percentiles, or maxima of fewer than 100."
+        "held more. Times are 99th percentiles, of fewer than 100 values 90th, of fewer than ten maxima."
     )
-    faults = dict.fromkeys(found.reason for found in mine if found.holds is not True)
-    return f"{said} Not kept up: {' | '.join(faults)}." if faults else said
+    faults = [found for found in mine if found.holds is not True]
+    return f"{said} {_fault(faults)}" if faults else said
+
+
+def _fault(faults: list[ClientSummary]) -> str:
+    """The worst phase alone: what is wrong with the others stands in their rows."""
+    # Of equals the first; a measured phase counts before a prime one.
+    worst = max(faults, key=lambda one: (one.holds is False, one.phase is Phase.MEASURED, _excess(one)))
+    name = "Not kept up" if worst.holds is False else "Not known to keep up"
+    others = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+    return f"{name}: rep {worst.repetition}, {worst.arm} {worst.phase.value}: {_why(worst)}{others}."
+
+
+def _excess(found: ClientSummary) -> float:
+    if found.error_bound_ns is None or not found.limit_ns:
+        return 0.0
+    return found.error_bound_ns / found.limit_ns
+
+
+def _why(found: ClientSummary) -> str:
+    bound, limit = found.error_bound_ns, found.limit_ns
+    if found.transport is None or bound is None or limit is None or bound <= limit:
+        return _first(found.reason)
+    wrong, allowed = words.apart(bound / words.NS_PER_MS, limit / words.NS_PER_MS)
+    return f"a TTFT may be wrong by {wrong} ms, {allowed} ms are let pass"
+
+
+def _first(reason: str) -> str:
+    """The first of several complaints, together with its limit."""
+    first, *others = reason.split("; ")
+    return f"{first}; {others[0]}" if others and others[0].endswith(_LIMITS) else first
 
 
 def _error(found: ClientSummary) -> Span:
@@ -102,10 +151,12 @@ def _ms(ns: int | None) -> str:
     return words.ABSENT if ns is None else words.digits(ns / words.NS_PER_MS)
 
 
-def _rates(found: ClientSummary) -> str:
-    if found.achieved_rate is None or found.asked_rate is None:
-        return words.ABSENT
-    return f"{words.digits(found.achieved_rate)} of {words.digits(found.asked_rate)}"
+def _rates(found: ClientSummary) -> tuple[str, str]:
+    drawn, sent = (
+        words.ABSENT if rate is None else words.digits(rate)
+        for rate in (found.asked_rate, found.achieved_rate)
+    )
+    return drawn, sent
 
 
 def _in_flight(found: ClientSummary, workload: FrozenWorkload) -> str:

@@ -2,8 +2,10 @@
 
 from fairtrial.judge.amendments import in_words
 from fairtrial.judge.gate_scope import EVERYWHERE
+from fairtrial.judge.normal import baseline_of
 from fairtrial.judge.unusable import CELL
 from fairtrial.report import effects, words
+from fairtrial.report.client_part import fell_behind
 from fairtrial.schema.document import Callout, Paragraph, Section, Span, Table
 from fairtrial.schema.judgment import GateResult, Judgment, RequirementResult
 from fairtrial.schema.plan import FrozenPlan
@@ -24,6 +26,7 @@ def decision(plan: FrozenPlan, judgment: Judgment) -> Section:
     promoted = "promoted" if judgment.decision.promoted else "not promoted"
     lines = (
         *map(words.sentence, judgment.decision.reasons),
+        *fell_behind(judgment),
         f"Next: {judgment.decision.next_step}",
         f"Promotion: {authorised}, {promoted}. Only a person's signed act authorises it.",
     )
@@ -31,14 +34,14 @@ def decision(plan: FrozenPlan, judgment: Judgment) -> Section:
         title="Decision",
         blocks=(
             Callout(title=title, lines=lines, tone=tone),
-            _requirements(judgment),
+            _requirements(judgment, baseline_of(plan)),
             *_level(plan, judgment),
             *_amendments(judgment),
         ),
     )
 
 
-def _requirements(judgment: Judgment) -> Table:
+def _requirements(judgment: Judgment, baseline: str) -> Table:
     rows = []
     for result in judgment.requirements:
         entries = effects.behind(judgment, result)
@@ -47,19 +50,24 @@ def _requirements(judgment: Judgment) -> Table:
                 result.workload,
                 result.candidate,
                 result.demand,
-                effects.changes(judgment, entries),
+                effects.shares(entries, baseline)
+                if effects.is_share(result)
+                else effects.changes(judgment, entries),
                 effects.paired(judgment, entries),
                 _verdict(result),
             )
         )
-    statistics = {result.statistic for result in judgment.requirements}
+    shares = any(map(effects.is_share, judgment.requirements))
+    # What is held against a share of its own needs no change.
+    statistics = {one.statistic for one in judgment.requirements if not effects.is_share(one)}
+    column = effects.column(statistics, shares=shares)
     reasons = dict.fromkeys(result.reason for result in judgment.requirements)
     return Table(
         caption="What was demanded and what was observed, by repetition",
-        columns=("workload", "arm", "demand", effects.column(statistics), "paired effect", "verdict"),
+        columns=("workload", "arm", "demand", column, "paired effect", "verdict"),
         numeric=(False,) * 6,
         rows=tuple(rows),
-        note=" ".join([effects.meaning(statistics), *map(words.sentence, reasons)]),
+        note=" ".join([effects.meaning(statistics, shares=shares), *map(words.sentence, reasons)]),
     )
 
 

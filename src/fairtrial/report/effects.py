@@ -1,5 +1,7 @@
 """Changes by repetition: signs, words, and a colour only where it may mean something. Pure."""
 
+from math import floor
+
 from fairtrial.report import words
 from fairtrial.schema.document import Span, Tone
 from fairtrial.schema.judgment import Comparison, Judgment, RequirementResult, Value
@@ -14,8 +16,39 @@ _MEANING = (
 )
 
 
-def column(statistics: set[Statistic]) -> str:
-    """The name of the column that shows the change of what the demand names."""
+_ROUNDING = 1e-9
+"""What 57 % times a thousand may lack of 570."""
+_SHARES = (
+    "Share met: the share of all requests that were within the limits, by arm and repetition; the demand is "
+    "for the candidate's own share and not for a change of it."
+)
+
+
+def is_share(result: RequirementResult) -> bool:
+    """Whether the demand is for the value itself, a share, and not for a change of it."""
+    return result.metric is Metric.GOODPUT
+
+
+def shares(entries: list[Comparison], baseline: str) -> Span:
+    """The observed share of each arm, by repetition, e.g. ``A 95.0%, 97.5%; B 100.0%, 99.0%``."""
+    if not entries:
+        return Span(text=words.ABSENT)
+    arms = (
+        (baseline, [entry.baseline for entry in entries]),
+        (entries[0].candidate, [entry.candidate_value for entry in entries]),
+    )
+    return Span(text="; ".join(f"{arm} {', '.join(map(_share, values))}" for arm, values in arms))
+
+
+def _share(value: Value) -> str:
+    """Rounded down: 99.96 % are not all."""
+    return words.ABSENT if value.value is None else f"{floor(1000 * value.value + _ROUNDING) / 10:.1f}%"
+
+
+def column(statistics: set[Statistic], *, shares: bool = False) -> str:
+    """The name of the column that shows the change of what the demand names, or the share that it names."""
+    if shares:
+        return f"{column(statistics)}, or share met" if statistics else "share met"
     # A metric with one value for the whole phase has no other statistic.
     of_requests = statistics - {Statistic.WHOLE}
     if len(of_requests) != 1:
@@ -23,8 +56,10 @@ def column(statistics: set[Statistic]) -> str:
     return f"change of the {of_requests.pop().value}"
 
 
-def meaning(statistics: set[Statistic]) -> str:
+def meaning(statistics: set[Statistic], *, shares: bool = False) -> str:
     """What both columns are, in one note."""
+    if shares:
+        return f"{meaning(statistics)} {_SHARES}" if statistics else _SHARES
     name = column(statistics)
     whole = " (of the one value where a phase has only one)" if Statistic.WHOLE in statistics else ""
     return f"{name[:1].upper()}{name[1:]}{whole}: {_MEANING}"

@@ -11,6 +11,8 @@ from fairtrial.schema.vocab import Direction, GateOutcome, Metric, Proof, Recomm
 ABSENT = "-"
 """Shown where there is no number; the reason stands near it."""
 NS_PER_MS = 1_000_000
+_MOST_DECIMALS = 6
+"""Those of a nanosecond in milliseconds."""
 SAME_PERCENT = 0.05
 """Changes below this would be shown as 0.0 and are called the same."""
 
@@ -70,6 +72,15 @@ def digits(value: float) -> str:
         if round(size, decimals) < limit:
             return f"{value:,.{decimals}f}"
     return f"{value:,.0f}"
+
+
+def apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as few decimals, one at least, as show that they differ, e.g. ``1.24``, ``1.21``."""
+    for decimals in range(1, _MOST_DECIMALS):
+        shown = f"{one:,.{decimals}f}", f"{other:,.{decimals}f}"
+        if shown[0] != shown[1]:
+            return shown
+    return f"{one:,.{_MOST_DECIMALS}f}", f"{other:,.{_MOST_DECIMALS}f}"
 
 
 def number(value: Value, metric: Metric) -> Span:

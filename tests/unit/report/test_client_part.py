@@ -4,18 +4,21 @@ import io
 import re
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from fairtrial.judge.judge import judge
 from fairtrial.judge.values import measured_values
+from fairtrial.report import words
 from fairtrial.report.build import build_report
 from fairtrial.report.client_part import load_words
 from fairtrial.report.markdown import render_markdown
 from fairtrial.report.terminal import render_terminal
 from fairtrial.schema.client_vocab import ArrivalProcess, Transport
 from fairtrial.schema.document import Table
-from fairtrial.schema.plan import Arrivals
-from fairtrial.schema.vocab import LoadKind, Phase, StampSource
+from fairtrial.schema.plan import Arrivals, Limits, Requirement
+from fairtrial.schema.vocab import Level, LoadKind, Metric, Phase, Role, StampSource, Statistic
+from fairtrial.stats.due_times import due_times
 from fairtrial.testing.evidence import Script, fabricate
 from fairtrial.testing.small_plan import small_plan
 
@@ -73,7 +76,9 @@ def test_a_client_that_fell_behind_is_named_with_its_reason_also_in_a_prime_phas
     (found,) = tables(built(Script(client=client)), "The client's own error")
     (row,) = (row for row in texts(found) if row[1] == "B prime")
     assert row[-1] == "no"
-    assert "Not kept up: the client's report states 3 stamps that were set aside" in found.note
+    assert (
+        "Not kept up: rep 1, B prime: the client's report states 3 stamps that were set aside" in found.note
+    )
 
 
 def test_without_a_report_the_client_is_unknown():
@@ -85,8 +90,76 @@ def test_without_a_report_the_client_is_unknown():
 
 def test_an_open_loop_shows_rates_and_the_queue_beside_every_time():
     (own,) = tables(built(Script(plan=open_plan(10.0))), "The client's own error")
-    assert own.columns[5:7] == ("requests/s", "late ms")
-    assert texts(own)[1] == ["1", "B", "0.060", "0.020", "5%", "10.00 of 10.00", "0.000", "0/4", "yes"]
+    assert own.columns[5:7] == ("drawn/s", "sent/s")
+    assert texts(own)[1] == ["1", "B", "0.060", "0.020", "5%", "10.00", "10.00", "0.000", "0/4", "yes"]
+
+
+def test_a_drawn_list_has_another_rate_than_the_declared_one():
+    plan = open_plan(10.0)
+    drawn = Arrivals(process=ArrivalProcess.POISSON, rate=10.0)
+    workload = plan.workloads[0].model_copy(update={"arrivals": drawn})
+    plan = plan.model_copy(update={"workloads": (workload, plan.workloads[1])})
+    (own,) = tables(built(Script(plan=plan)), "The client's own error")
+    due = due_times(workload, Phase.MEASURED, 1, 4)
+    rate = 3 / (due[3] - due[0]) * 1e9
+    assert abs(rate - 10) > 0.5, "four gaps are not the mean"
+    (row,) = (row for row in texts(own) if row[:2] == ["1", "A"])
+    assert abs(float(row[5]) - rate) < 0.01
+    assert "10 declared; drawn is the rate of the list" in own.note
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"), [(1.24, 1.21, ("1.24", "1.21")), (3.0, 1.2, ("3.0", "1.2"))]
+)
+def test_numbers_that_differ_are_shown_apart(one, other, expected):
+    assert words.apart(one, other) == expected
+
+
+def test_what_is_wrong_is_one_line_with_the_worst_phase():
+    def client(where, report):
+        count = {(1, "B"): 3, (2, "A"): 5}.get((where.repetition, where.arm), 0)
+        return replace(report, distrusted_stamps=count) if where.phase is Phase.MEASURED else report
+
+    (found,) = tables(built(Script(client=client)), "The client's own error")
+    assert found.note.endswith(
+        "Not kept up: rep 1, B measured: the client's report states 3 stamps that were set aside, "
+        "its captures hold 0, and 1 more."
+    )
+
+
+def test_the_decision_says_once_in_plain_words_what_it_means():
+    def client(_, report):
+        return replace(report, distrusted_stamps=3)
+
+    plan = small_plan().model_copy(update={"level": Level.QUICK})
+    decision = built(Script(plan=plan, client=client)).sections[0].blocks[0]
+    said = [line for line in decision.lines if "the measuring client fell behind" in line]
+    assert len(said) == 1
+    assert "its numbers are not the server's" in said[0]
+    assert "another machine" in said[0]
+    sound = built(Script(plan=plan)).sections[0].blocks[0]
+    assert not any("measuring client" in line for line in sound.lines)
+
+
+def test_a_demand_for_a_share_shows_the_share_of_each_arm():
+    # Servers answer after tens of milliseconds: within 1 s all do, within 1 ms none.
+    def shown(limit_ms):
+        plan = small_plan()
+        demand = Requirement(
+            metric=Metric.GOODPUT,
+            statistic=Statistic.WHOLE,
+            role=Role.GUARDRAIL,
+            limits=Limits(ttft_ns=limit_ms * 1_000_000),
+            at_least=0.99,
+        )
+        mine = plan.workloads[0].model_copy(update={"requirements": (demand,)})
+        report = built(Script(plan=plan.model_copy(update={"workloads": (mine, plan.workloads[1])})))
+        table = report.sections[0].blocks[1]
+        assert table.columns[3].endswith("or share met")
+        return texts(table)[0][3]
+
+    assert shown(1000) == "A 100.0%, 100.0%; B 100.0%, 100.0%"
+    assert shown(1) == "A 0.0%, 0.0%; B 0.0%, 0.0%"
 
 
 def test_waits_stand_beside_every_time():
