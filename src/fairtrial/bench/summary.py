@@ -2,6 +2,7 @@
 
 from fairtrial.bench.advice import advice
 from fairtrial.bench.figures import (
+    NO_SUCCESS,
     bounded_share,
     goodput,
     metric_figures,
@@ -76,10 +77,10 @@ def failure_kinds(tally: Tally) -> tuple[FailureKind, ...]:
 def client_trust(tally: Tally, report: ClientReport | None) -> ClientTrust:
     """Whether the client was fast enough, by its own report."""
     bounded = bounded_share(tally)
-    if report is None:
+    if report is None or not tally.ok:
         return ClientTrust(
-            usable=None,
-            reason="the client left no report of itself",
+            usable=False if not tally.ok else None,
+            reason=NO_SUCCESS if not tally.ok else "the client left no report of itself",
             hint="",
             error_bound_ns=None,
             stamp_error_ns=None,
@@ -92,7 +93,6 @@ def client_trust(tally: Tally, report: ClientReport | None) -> ClientTrust:
         report,
         median_ttft_ns=median(tally.values[Metric.TTFT]),
         bounded_share=first,
-        median_e2e_ns=median(tally.values[Metric.E2E]),
     )
     return ClientTrust(
         usable=trust.holds,

@@ -57,7 +57,7 @@ class Reception:
                 exchange.lags.append(lag)
         if framing.feed(kept):
             self.reusable = framing.framer.keep_alive and not framing.framer.excess and not too_large
-            self.end(CaptureEnd.COMPLETE, None)
+            self.end(CaptureEnd.COMPLETE, None, stamp)
         elif too_large:
             self.end(CaptureEnd.CLOSED, ErrorClass.TOO_LARGE)
         elif framing.framer.malformed is not None:
@@ -79,10 +79,16 @@ class Reception:
         whole = framing.framer.finish()
         self.end(CaptureEnd.CLOSED, None if whole else ErrorClass.INCOMPLETE_BODY)
 
-    def end(self, end: CaptureEnd, error: ErrorClass | None) -> None:
-        """The exchange is over. What was no HTTP by then is the reason that counts."""
+    def end(self, end: CaptureEnd, error: ErrorClass | None, at_ns: int | None = None) -> None:
+        """The exchange is over. What was no HTTP by then is the reason that counts.
+
+        Args:
+            end: How it ended.
+            error: What was wrong.
+            at_ns: Arrival of the last bytes, where they are the end; None if it is now.
+        """
         exchange, framing = self.exchange, self._framing
-        exchange.done_ns = monotonic_ns()
+        exchange.done_ns = monotonic_ns() if at_ns is None else at_ns
         if self._timer is not None:
             self._timer.cancel()
         if end is not CaptureEnd.COMPLETE:

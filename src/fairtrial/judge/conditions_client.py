@@ -52,7 +52,6 @@ def trust_in(table: PhaseTable, report: ClientReport) -> Trust:
         report,
         median_ttft_ns=_median(table, Metric.TTFT),
         bounded_share=bounded / first_tokens if first_tokens else 0.0,
-        median_e2e_ns=_median(table, Metric.E2E),
     )
 
 

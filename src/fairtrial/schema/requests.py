@@ -74,7 +74,7 @@ class Capture:
     handed_ns: OffsetNs | None
     """Right after the system had taken what it took at once: the true send lies between the two."""
     done_ns: OffsetNs
-    """When the client knew that it was over."""
+    """When the last bytes of a whole response arrived; else when the client knew that it was over."""
     arrivals_ns: tuple[OffsetNs, ...]
     """Stamp of each read: when its last bytes reached the kernel, or where the program stamps, when it
     had them."""

@@ -32,6 +32,8 @@ SOME = 10
 SHORT_NS = 50_000_000
 """A process whose traffic lasted less than this may have had no time to watch its own loop."""
 
+FULL_WHEN_IDLE = 0.5
+"""Mean share of the most in flight from which a late client that had time left waited for free slots."""
 IDLE_CPU = 0.5
 """A client that was late and had this much of a processor left was kept waiting by others."""
 
@@ -85,7 +87,6 @@ def client_error(
     *,
     median_ttft_ns: float | None,
     bounded_share: float,
-    median_e2e_ns: float | None = None,
 ) -> Trust:
     """Judge a client by its report of itself.
 
@@ -94,7 +95,6 @@ def client_error(
         median_ttft_ns: Median time to the first token of that phase's requests, as it was measured;
             None where no request has one.
         bounded_share: Share of first tokens whose stamps are upper bounds, as one read held more.
-        median_e2e_ns: Median time to the end of the response; None leaves it out.
 
     Returns:
         Whether its numbers may be taken for the server's, with everything that this rests on. Where
@@ -103,19 +103,26 @@ def client_error(
     part = int((median_ttft_ns or 0.0) * SHARE)
     limit, delay = max(LEAST_ERROR_NS, part), max(LEAST_DELAY_NS, part)
     error = _error(report, bounded_share)
-    found = [*_stamps(report, error, limit), *_ends(report, error, median_e2e_ns), *_load(report, delay)]
+    found = [*_stamps(report, error, limit), *_load(report, delay)]
     wrong = [one for one in found if one.holds is False]
     named = wrong or found
     return Trust(
         holds=not found or (False if wrong else None),
         reason="; ".join(one.reason for one in named) or _fine(error.bound_ns, limit),
-        hint=next((one.hint for one in named if one.hint), ""),
+        hint=_hint(report, named),
         error_bound_ns=error.bound_ns,
         stamp_error_ns=error.stamp_ns,
         limit_ns=limit,
         loop_lag_ns=error.lag_ns,
         cpu_share=max(map(_cpu, report.processes), default=None),
     )
+
+
+def _hint(report: ClientReport, named: list[_Complaint]) -> str:
+    """What would help; where the load was more than may be in flight, that comes first."""
+    hints = [one.hint for one in named if one.hint]
+    capped = _over_cap(report)
+    return capped if capped in hints else next(iter(hints), "")
 
 
 def tail_ns(spread: Spread) -> int:
@@ -175,17 +182,6 @@ def _stamps(report: ClientReport, error: _Error, limit: int) -> Iterator[_Compla
     yield _Complaint(False, f"{said}; {milliseconds(limit)} are let pass", _help(report))
 
 
-def _ends(report: ClientReport, error: _Error, median_e2e_ns: float | None) -> Iterator[_Complaint]:
-    """The end of a response is stamped by the program, also where the kernel stamps its tokens."""
-    if median_e2e_ns is None or report.read_lag is None or error.handing_ns is None:
-        return
-    limit = max(LEAST_ERROR_NS, int(median_e2e_ns * SHARE))
-    bound = error.handing_ns + tail_ns(report.read_lag)
-    if bound > limit:
-        said = f"an end-to-end time may be wrong by {milliseconds(bound)}"
-        yield _Complaint(False, f"{said}; {milliseconds(limit)} are let pass", _help(report))
-
-
 def _long(report: ClientReport) -> bool:
     return not report.processes or any(
         process.ended_ns - process.started_ns >= SHORT_NS for process in report.processes
@@ -218,9 +214,7 @@ def _open_loop(report: ClientReport, limit: int) -> Iterator[_Complaint]:
     if lateness is None:
         yield _Complaint(None, "the client's report of an open loop has no lateness")
         return
-    hint = _help(report)
-    if report.in_flight > MOST_CPU * report.concurrency:
-        hint = f"concurrency above {report.concurrency}, the most in flight, or a lower rate"
+    hint = _over_cap(report) or _help(report)
     if tail_ns(lateness) > limit:
         yield _Complaint(
             False,
@@ -240,6 +234,20 @@ def _open_loop(report: ClientReport, limit: int) -> Iterator[_Complaint]:
             f"{LEAST_RATE:.0%} of them are the least",
             hint,
         )
+
+
+def _over_cap(report: ClientReport) -> str:
+    """What helps an open loop that filled what it may have in flight; empty where it didn't.
+
+    The mean is below the most, as a load begins and ends with little in flight.
+    """
+    idle = max(map(_cpu, report.processes), default=0.0) < IDLE_CPU
+    if report.in_flight <= (FULL_WHEN_IDLE if idle else MOST_CPU) * report.concurrency:
+        return ""
+    return (
+        f"concurrency above {report.concurrency}, or a lower rate: the server doesn't answer so many requests "
+        f"a second with at most {report.concurrency} in flight"
+    )
 
 
 def _cpu(process: ProcessReport) -> float:

@@ -89,6 +89,8 @@ def test_a_closed_loop_and_its_report(server, traffic, go):
         assert (made.read_lag.n, made.read_lag.max_ns) == (len(lags), max(lags))
         assert all(len(capture.lags_ns) == len(capture.arrivals_ns) for capture in kept)
     assert made.distrusted_stamps == sum(capture.lags_ns.count(None) for capture in kept)
+    # A whole response is over when its last bytes arrived, however late the program came to them.
+    assert all(capture.done_ns == capture.arrivals_ns[-1] for capture in kept)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
