@@ -5,14 +5,24 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich import box
 from rich.table import Table
 
 from fairtrial.cli.output import console, put, put_json, say
-from fairtrial.cli.planning import as_found, duration, estimate_json, short_duration, sound_plan
+from fairtrial.cli.planning import (
+    as_found,
+    drawn,
+    duration,
+    estimate_json,
+    not_looked_at,
+    short_duration,
+    sound_plan,
+)
 from fairtrial.plan.check import load_plan
 from fairtrial.plan.estimate import estimate
 from fairtrial.plan.expand import expanded_toml
 from fairtrial.plan.freeze import freeze
+from fairtrial.plan.load import drawn_rates
 from fairtrial.report.workload_parts import describe
 from fairtrial.schema.errors import PlanError, UsageError
 from fairtrial.schema.vocab import ExitCode, Phase
@@ -44,14 +54,15 @@ def check(plan: PlanPath, /, *, into: Into = None, json: Json = False) -> int:
             },
         )
         return ExitCode.USAGE
+    remarks = [remark.line() for remark in checked.notes]
+    running = not_looked_at(checked)
     if json:
-        put_json(
-            {"schema": "fairtrial.problems/v1", "problems": [], "notes": [n.line() for n in checked.notes]}
-        )
+        notes = [*remarks, running] if running else remarks
+        put_json({"schema": "fairtrial.problems/v1", "problems": [], "notes": notes})
     else:
-        for remark in checked.notes:
-            say(f"note: {remark.line()}")
-        put(f"{plan}: no problem found")
+        for remark in remarks:
+            say(f"note: {remark}")
+        put(f"{plan}: no problem found{f'; {running}' if running else ''}")
     return ExitCode.DONE
 
 
@@ -71,7 +82,9 @@ def show(
     if json:
         put_json(estimate_json(guess))
         return ExitCode.DONE
-    table = Table(title=f"{frozen.id}: {len(guess.windows)} windows", title_justify="left")
+    out = console()
+    frame = box.HEAVY_HEAD if out.is_terminal else box.ASCII2
+    table = Table(title=f"{frozen.id}: {len(guess.windows)} windows", title_justify="left", box=frame)
     for name in (
         "window",
         "rep",
@@ -93,7 +106,7 @@ def show(
             short_duration(window.seconds),
             short_duration(window.baseline_down_seconds),
         )
-    console().print(table)
+    out.print(table)
     put(
         f"{guess.launches} launches, {guess.formal_requests} formal requests and "
         f"{guess.requests[Phase.WARMUP]} warm-ups, {duration(guess.seconds)}; the baseline, if it is in "
@@ -101,6 +114,8 @@ def show(
     )
     for workload in frozen.workloads:
         put(f"{workload.name}: {describe(workload)}")
+        if rates := drawn_rates(workload, len(frozen.design.order)):
+            put(f"{workload.name}: {drawn(rates)}")
     for assumption in guess.assumptions:
         put(f"assumed: {assumption}")
     return ExitCode.DONE

@@ -8,6 +8,7 @@ from fairtrial.plan.checked import CheckedPlan
 from fairtrial.plan.environment import environment_problems
 from fairtrial.plan.estimate import Estimate, estimate
 from fairtrial.plan.freeze import Frozen, freeze
+from fairtrial.report.words import digits
 from fairtrial.schema.errors import PlanError
 from fairtrial.schema.vocab import Phase, RecipeKind
 from fairtrial.serve.registry import find_baseline
@@ -47,6 +48,23 @@ def as_found(checked: CheckedPlan, *, quiet: bool) -> CheckedPlan:
         if not quiet:
             say(f"note: {remark.line()}")
     return found
+
+
+def not_looked_at(checked: CheckedPlan) -> str:
+    """Which servers run already, so that no check of a plan says anything of them; empty where none does."""
+    arms = [arm.name for arm in checked.arms if arm.recipe.frozen.kind is RecipeKind.ATTACH]
+    if not arms:
+        return ""
+    whose = f"server of arm {arms[0]} was" if len(arms) == 1 else f"servers of arms {', '.join(arms)} were"
+    return f"the running {whose} not looked at: that is done when the trial starts"
+
+
+def drawn(rates: tuple[float, ...]) -> str:
+    """The rates of the lists of arrivals of an open loop, for people."""
+    low, high = digits(min(rates)), digits(max(rates))
+    if low == high:
+        return f"as drawn, {low} requests a second are due in its measured phases"
+    return f"as drawn, {low} to {high} requests a second are due in its measured phases, by repetition"
 
 
 def _ports_of_service(checked: CheckedPlan) -> frozenset[int]:

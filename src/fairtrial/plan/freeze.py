@@ -9,12 +9,16 @@ from fairtrial.plan.checked import CheckedArm, CheckedPlan
 from fairtrial.plan.identities import recipe_identities
 from fairtrial.plan.reader import IDENTIFIER
 from fairtrial.plan.recipes import SERVED_MODEL
+from fairtrial.profiles.registry import profile
+from fairtrial.schema.client_vocab import Capability
 from fairtrial.schema.errors import LaunchError, PlanError, Problem
 from fairtrial.schema.plan import ArmDifference, FrozenArm, FrozenPlan, FrozenRecipe, PublicValue
 from fairtrial.schema.servers import Private, Recipe
 from fairtrial.schema.vocab import RecipeKind
 
 _KEY_BYTES = 32
+_TAKEN = "capability"
+"""Before the name of each capability, as a key of a difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,8 @@ def _differences(arms: list[FrozenArm], recipes: dict[str, Recipe]) -> tuple[Arm
     found: list[ArmDifference] = []
     for arm in arms[1:]:
         left, right = _public(baseline.recipe), _public(arm.recipe)
+        if baseline.recipe.capabilities is not None or arm.recipe.capabilities is not None:
+            left, right = left | _taken(baseline.recipe), right | _taken(arm.recipe)
         found.extend(
             ArmDifference(arm=arm.name, key=key, baseline=left.get(key), candidate=right.get(key))
             for key in sorted(left.keys() | right.keys())
@@ -125,6 +131,12 @@ def _differences(arms: list[FrozenArm], recipes: dict[str, Recipe]) -> tuple[Arm
             if hidden_left.get(key) != hidden_right.get(key)
         )
     return tuple(found)
+
+
+def _taken(recipe: FrozenRecipe) -> dict[str, PublicValue]:
+    """What the server takes and tells, as it was seen to or as its profile says."""
+    seen = profile(recipe.profile).capabilities if recipe.capabilities is None else recipe.capabilities
+    return {f"{_TAKEN}.{one.value}": one in seen for one in Capability}
 
 
 def _public(recipe: FrozenRecipe) -> dict[str, PublicValue]:

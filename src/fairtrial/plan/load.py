@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from fairtrial.plan.reader import Table
 from fairtrial.schema.client_vocab import ArrivalProcess
-from fairtrial.schema.plan import Arrivals, Phases
-from fairtrial.schema.vocab import LoadKind
+from fairtrial.schema.plan import Arrivals, FrozenWorkload, Phases
+from fairtrial.schema.vocab import LoadKind, Phase
+from fairtrial.stats.arrivals import NS
+from fairtrial.stats.due_times import due_times
 
 LOAD_KEYS = ("concurrency", "rate", "arrivals", "burstiness", "ramp", "client_processes", "load")
 """The keys of a workload that say how its requests are released."""
@@ -63,6 +65,24 @@ def arrival_seconds(arrivals: Arrivals, ramp_s: float, count: int) -> float:
         return float((count - in_ramp) / arrivals.rate + ramp_s)
     # After a part x of the ramp, a share of x squared of its requests was due.
     return float(ramp_s * (count / in_ramp) ** 0.5)
+
+
+def drawn_rates(workload: FrozenWorkload, repetitions: int) -> tuple[float, ...]:
+    """The rate of the list of measured requests of each repetition, gaps a second; empty for closed loops.
+
+    A list of random gaps that ends has its own rate, and a ramp takes time. The client's report states
+    the same number for what was sent.
+    """
+    count = workload.phases.measured
+    if workload.arrivals is None or count < 2:
+        return ()
+    found = []
+    # All repetitions share one list unless each has a corpus of its own.
+    for repetition in range(1, repetitions + 1 if workload.corpus_per_repetition else 2):
+        due = [at for at in due_times(workload, Phase.MEASURED, repetition, count) if at is not None]
+        span = due[-1] - due[0]
+        found.append((len(due) - 1) * NS / span if span else 0.0)
+    return tuple(found)
 
 
 def _open_loops(table: Table) -> tuple[Load, ...]:

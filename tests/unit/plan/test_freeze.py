@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from plan_support import MINIMAL, WORKLOAD, check
 from fairtrial.evidence.documents import read
 from fairtrial.plan.amend import amend
 from fairtrial.plan.check import load_plan
+from fairtrial.plan.checked import CheckedPlan
 from fairtrial.plan.expand import expanded_toml
 from fairtrial.plan.freeze import freeze
+from fairtrial.schema.client_vocab import Capability
 from fairtrial.schema.errors import PlanError, UsageError
 from fairtrial.schema.plan import ArmDifference, FrozenPlan
 from fairtrial.schema.vocab import OrderSource
@@ -103,6 +106,33 @@ def test_the_digest_is_that_of_the_bytes_and_the_bytes_read_back() -> None:
         ArmDifference(arm="B", key="host_row_percent", baseline=25, candidate=75),
     )
     assert set(frozen.plan.arms[0].recipe.identities) == {"executable", "engine-source"}
+
+
+def _seen(checked: CheckedPlan, *capabilities: tuple[Capability, ...]) -> CheckedPlan:
+    """The plan after its servers were looked at."""
+    arms = tuple(
+        replace(
+            arm,
+            recipe=arm.recipe.model_copy(
+                update={"frozen": arm.recipe.frozen.model_copy(update={"capabilities": found})}
+            ),
+        )
+        for arm, found in zip(checked.arms, capabilities, strict=True)
+    )
+    return replace(checked, arms=arms)
+
+
+def test_what_running_servers_were_seen_to_tell_is_a_difference() -> None:
+    server = '{ url = "http://127.0.0.1:%d", engine = "vllm", model = "m" }'
+    text = f'level = "quick"\nbaseline = {server % 1}\ncandidate = {server % 2}\n{WORKLOAD}'
+    both = (Capability.SEED, Capability.CACHED_TOKENS)
+    frozen = freeze(_seen(check(text), both, (Capability.SEED,)))
+    assert frozen.plan.differences == (
+        ArmDifference(arm="B", key="capability.cached_token_count", baseline=True, candidate=False),
+        ArmDifference(arm="B", key="url", baseline=None, candidate=None),
+    )
+    alike = freeze(_seen(check(text), both, both))
+    assert [one.key for one in alike.plan.differences] == ["url"]
 
 
 @pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)

@@ -13,6 +13,7 @@ from fairtrial.plan.environment import environment_problems
 from fairtrial.plan.estimate import REFERENCE_COSTS, estimate
 from fairtrial.plan.expand import expanded_toml
 from fairtrial.plan.freeze import freeze
+from fairtrial.plan.load import drawn_rates
 from fairtrial.schema.client_vocab import ArrivalProcess
 from fairtrial.schema.plan import Arrivals
 from fairtrial.schema.vocab import LoadKind
@@ -238,3 +239,17 @@ def test_every_workload_of_the_page_on_loads_can_be_declared() -> None:
     assert len(shown) >= 4
     for block in shown:
         check(ARMS + block)
+
+
+def test_the_rate_of_a_drawn_list_is_that_of_its_gaps() -> None:
+    (even,) = workloads('rate = 8\narrivals = "constant"')
+    assert drawn_rates(even, 4) == (8.0,)
+    # From nothing to 8 a second over 4 s: the first 16 requests take 4 s, the other 24 of 40 take 3 s,
+    # and the last is due one gap earlier.
+    (ramped,) = workloads('rate = 8\narrivals = "constant"\nramp = "4 s"')
+    assert drawn_rates(ramped, 4) == pytest.approx((39 / (7 - 1 / 8),))
+    (random,) = workloads("rate = 8")
+    fresh = random.model_copy(update={"corpus_per_repetition": True})
+    assert len(set(drawn_rates(fresh, 4))) == 4
+    (closed,) = workloads("concurrency = 8")
+    assert drawn_rates(closed, 4) == ()
