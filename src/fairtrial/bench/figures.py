@@ -107,7 +107,7 @@ def metric_figures(tally: Tally, *, open_loop: bool) -> tuple[MetricFigures, ...
 
 def _figures(metric: Metric, values: Sequence[float], tally: Tally, *, from_schedule: bool) -> MetricFigures:
     spec = METRICS[metric]
-    failed = tally.attempted - tally.ok
+    failed = tally.attempted - tally.ok - tally.interrupted
     absent = tally.why_not.get(metric, NO_SUCCESS if not tally.ok else "no request has a value")
     if metric is Metric.ITL:
         return MetricFigures(
@@ -150,6 +150,8 @@ def goodput(tally: Tally, expected: int) -> Figure:
         return none("no limits are declared")
     if tally.attempted < expected:
         return none(f"{expected - tally.attempted} of {expected} requests were not attempted")
+    if tally.interrupted:
+        return none(f"{tally.interrupted} of {expected} requests were interrupted")
     if tally.unjudged:
         return none(f"{tally.unjudged} requests have no value for every limit")
     return Figure(value=tally.met / expected)
@@ -158,10 +160,10 @@ def goodput(tally: Tally, expected: int) -> Figure:
 def token_counts(tally: Tally) -> TokenCounts:
     """What the server counted."""
     return TokenCounts(
-        input_mean=_mean(tally.prompt, "the server states no prompt tokens"),
+        input_mean=_mean(tally.prompt, "the server states no prompt tokens" if tally.ok else NO_SUCCESS),
         input_least=tally.prompt.least,
         input_most=tally.prompt.most,
-        output_mean=_mean(tally.output, "the server states no output tokens"),
+        output_mean=_mean(tally.output, "the server states no output tokens" if tally.ok else NO_SUCCESS),
         output_least=tally.output.least,
         output_most=tally.output.most,
         cached_share=_cached(tally),
@@ -176,6 +178,8 @@ def bounded_share(tally: Tally) -> Figure:
 
 
 def _cached(tally: Tally) -> Figure:
+    if not tally.ok:
+        return none(NO_SUCCESS)
     if not tally.cached.n or not tally.cached_prompt:
         return none("the server states no cached tokens")
     if tally.cached.n < tally.ok:

@@ -104,6 +104,7 @@ class BenchSpec:
         for option, (value, low, high) in least.items():
             if not low <= value <= high:
                 raise UsageError(f"a whole number from {low:,} to {high:,}, not {value:,}", where=option)
+        _check_ramp(load)
         if client.proxy is not None and client.chosen_transport is Transport.OWN:
             raise UsageError(
                 "fairtrial's own client knows no proxies", where="--proxy", hint="drop --transport"
@@ -111,6 +112,30 @@ class BenchSpec:
         if client.proxy is not None:
             Address.parse(client.proxy)
         _check_arrivals(load)
+
+
+def _check_ramp(load: LoadOptions) -> None:
+    """A load must come to what is asked before its requests are used up, as that of a plan must."""
+    if not load.ramp_ns:
+        return
+    where, hint = "--ramp", "shorten the ramp, or send more requests"
+    if load.rates:
+        # While the rate grows evenly from nothing, half as many requests are due as at its full height.
+        for rate in load.rates:
+            if load.requests <= rate * load.ramp_ns / 2e9:
+                raise UsageError(
+                    f"all {load.requests} requests are sent before {rate:g} a second are reached",
+                    where=where,
+                    hint=hint,
+                )
+        return
+    most = max(load.concurrencies)
+    if most == 1:
+        raise UsageError("one request at a time has nothing to grow to", where=where, hint="drop it")
+    if load.requests < most:
+        raise UsageError(
+            f"all {load.requests} requests are sent before {most} are in flight", where=where, hint=hint
+        )
 
 
 def _check_arrivals(load: LoadOptions) -> None:
@@ -140,7 +165,7 @@ def _closed(number: int, slots: int, load: LoadOptions) -> StageSpec:
         rate=None,
         arrivals=None,
         burstiness=None,
-        ramp_ns=load.ramp_ns,
+        ramp_ns=load.ramp_ns if slots > 1 else 0,
     )
 
 
@@ -158,6 +183,7 @@ def _open(number: int, rate: float, load: LoadOptions) -> StageSpec:
         arrivals=load.arrivals,
         burstiness=burstiness,
         ramp_ns=load.ramp_ns,
+        spin=load.spin,
     )
 
 

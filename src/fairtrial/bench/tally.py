@@ -67,6 +67,8 @@ class Tally:
     cached: Counted = field(default_factory=Counted)
     cached_prompt: int = 0
     """Prompt tokens of the requests that state cached tokens."""
+    interrupted: int = 0
+    """Failed requests that were in flight when the run was stopped: nobody's answer was slow."""
     met: int = 0
     unjudged: int = 0
     """Requests of which it isn't known whether they kept to the limits."""
@@ -129,6 +131,7 @@ class Tally:
 
     def _add_failure(self, record: RequestRecord) -> None:
         kind = (record.error, record.outcome)
+        self.interrupted += record.error is ErrorClass.INTERRUPTED
         known = self.failures.get(kind)
         if known is None:
             self.failures[kind] = Failures(1, record.http_status, record.detail)

@@ -1,5 +1,6 @@
 """A summary as plain text: columns aligned by hand, so that nothing has to be imported for them. Pure."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from fairtrial.bench.words import failure_line, load_words
@@ -13,9 +14,10 @@ from fairtrial.schema.bench import (
 )
 from fairtrial.schema.client_vocab import Sample
 from fairtrial.schema.metrics import METRICS
-from fairtrial.schema.vocab import Metric
+from fairtrial.schema.vocab import ErrorClass, Metric
 
 _MS = 1e6
+_DETAIL = re.compile(r" \([^()]*\)")
 _LABEL = 14
 _COUNT = 9
 _NUMBER = 13
@@ -72,20 +74,31 @@ def stage_lines(stage: StageSummary, header: BenchHeader) -> list[str]:
     """One stage."""
     spec, failed = stage.spec, stage.attempted - stage.ok
     seconds = (stage.ended_ns - stage.started_ns) / 1e9
-    missing = spec.requests - stage.attempted
+    missing, stopped = spec.requests - stage.attempted, interrupted(stage)
+    counts = [f"{stage.ok} ok", f"{failed - stopped} failed"]
+    counts += [f"{stopped} interrupted"] if stopped else []
+    counts += [f"{missing} never sent"] if missing else []
+    sent = f"{stage.attempted} of {spec.requests}" if missing else f"{spec.requests}"
+    early = "" if stage.ended_early is None else f" ({stage.ended_early})"
     lines = [
-        f"{load_words(spec)}: {spec.requests} requests in {seconds:.2f} s, after {spec.warmup} warm-ups",
-        _row("requests", f"{stage.ok} ok, {failed} failed" + (f", {missing} never sent" if missing else "")),
+        f"{load_words(spec)}: {sent} requests in {seconds:.2f} s{early}, after {spec.warmup} warm-ups",
+        _row("requests", ", ".join(counts)),
     ]
-    lines += [_row("", failure_line(kind)) for kind in stage.failures]
-    if stage.ended_early is not None:
-        lines.append(_row("", f"ended early: {stage.ended_early}"))
-    lines += quantile_lines(stage.metrics, failed=failed > 0)
+    lines += [
+        _row("", failure_line(kind)) for kind in stage.failures if kind.error is not ErrorClass.INTERRUPTED
+    ]
+    if stage.ok:
+        lines += quantile_lines(stage.metrics, failed=failed > stopped)
     lines.append(_row("throughput", _throughput(stage, header.limits)))
     lines.append(_row("load", _load(stage)))
     lines.append(_row("tokens", _tokens(stage, header)))
     lines += _client(stage)
     return lines
+
+
+def interrupted(stage: StageSummary) -> int:
+    """Requests that were in flight when the run was stopped: no answer of theirs was slow."""
+    return sum(kind.count for kind in stage.failures if kind.error is ErrorClass.INTERRUPTED)
 
 
 def quantile_lines(metrics: Sequence[MetricFigures], *, failed: bool) -> Iterator[str]:
@@ -156,15 +169,20 @@ def _load(stage: StageSummary) -> str:
     if client is None:
         return "unknown: the client left no report"
     flight = f"{client.in_flight:.1f} requests in flight on average"
+    ramp = f", ramp {spec.ramp_ns / 1e9:g} s" if spec.ramp_ns else ""
     if spec.rate is None:
-        return f"{flight}, {spec.concurrency} asked"
+        return f"{flight}, {spec.concurrency} asked{ramp}"
+    spin = ", spinning" if spec.spin else ""
     achieved = "unknown" if client.achieved_rate is None else f"{client.achieved_rate:,.2f}/s"
     asked = spec.rate if client.asked_rate is None else client.asked_rate
-    return f"{achieved} sent, {asked:,.2f}/s due (rate {spec.rate:g}); {flight}"
+    due = f"{asked:,.2f}/s due (rate {spec.rate:g}{ramp}{spin})"
+    return f"{achieved} sent, {due}; {flight}, at most {spec.concurrency}"
 
 
 def _tokens(stage: StageSummary, header: BenchHeader) -> str:
     counts, asked = stage.tokens, header.tokens
+    if not stage.ok:
+        return "unknown: no request succeeded"
     parts = [
         _counted("in", counts.input_mean, (counts.input_least, counts.input_most), asked.input_tokens),
         _counted("out", counts.output_mean, (counts.output_least, counts.output_most), asked.output_tokens),
@@ -195,8 +213,25 @@ def _client(stage: StageSummary) -> Iterator[str]:
         f"of {stage.processes} process{'' if stage.processes == 1 else 'es'}, "
         f"{_percent(trust.bounded_share)} of the stamps are upper bounds",
     )
-    verdict = {True: "yes", False: "NO, these numbers are not the server's", None: "unknown"}[trust.usable]
-    yield _row("usable", f"{verdict}: {trust.reason}" + (f" -> {trust.hint}" if trust.hint else ""))
+    figure, *more = _short(stage)
+    yield _row("usable", f"{usable_word(stage)}: {figure}")
+    yield from (_row("", line) for line in more)
+
+
+def _short(stage: StageSummary) -> Iterator[str]:
+    """The figure that decides, its limit and what to do, a line each; the JSON summary has every word."""
+    trust = stage.trust
+    if trust.usable is True:
+        yield trust.reason
+        return
+    figure, *others = (_DETAIL.sub("", part) for part in trust.reason.split("; "))
+    yield figure
+    yield from others[:1]
+    hint, _, why = _DETAIL.sub("", trust.hint).partition(": ")
+    if hint:
+        yield f"-> {hint}"
+    if why:
+        yield f"   {why}"
 
 
 def _quantiles(figures: MetricFigures, *, with_failures: bool) -> str:

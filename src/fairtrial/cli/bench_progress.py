@@ -55,11 +55,15 @@ class BenchProgress:
     Args:
         load_begins: Called before the first request of a load.
         quiet: Tell nothing.
+        reasons: Say at the end of a stage why requests failed, as no text will.
     """
 
-    def __init__(self, load_begins: Callable[[], None], *, quiet: bool = False) -> None:
+    def __init__(
+        self, load_begins: Callable[[], None], *, quiet: bool = False, reasons: bool = False
+    ) -> None:
         self._load_begins = load_begins
         self._quiet = quiet
+        self._reasons = reasons
         self._line = Line(quiet=quiet)
         self._header: BenchHeader | None = None
         self._stage: StageSpec | None = None
@@ -97,7 +101,11 @@ class BenchProgress:
             return
         failed = summary.attempted - summary.ok
         seconds = (summary.ended_ns - summary.started_ns) / 1e9
-        first = f"; {failure_line(summary.failures[0])}" if summary.failures else ""
+        first = (
+            f"; {failure_line(summary.failures[0])}"
+            if summary.failures and self._reasons and summary.ok
+            else ""
+        )
         title = self._title(summary.spec)
         say(f"{title}: {summary.attempted} requests in {seconds:.1f} s, {failed} failed{first}")
 

@@ -47,7 +47,7 @@ def run_bench(arguments: BenchArguments, driver: Driver) -> int:
 
 def _measured(spec: BenchSpec, driver: Driver, wanted: BenchArguments) -> int:
     stopper = Stopper()
-    watcher = BenchProgress(stopper.heed, quiet=wanted.quiet)
+    watcher = BenchProgress(stopper.heed, quiet=wanted.quiet, reasons=wanted.result.json)
     run = Bench(spec, driver, watcher, stopper.asked)
     with stopper.signals():
         try:
@@ -92,11 +92,14 @@ def _code(summary: BenchSummary | None, wanted: BenchArguments) -> ExitCode:
         kept = "nothing was measured" if summary is None else "what was measured until then is above"
         say(f"fairtrial: interrupted; {kept}")
         return ExitCode.INTERRUPTED
+    from fairtrial.bench.figures import NO_SUCCESS
     from fairtrial.bench.text import all_failed
 
+    # Text says it all a few lines above; who reads only errors is told it here.
+    alone = wanted.quiet or wanted.result.json
     failed = all_failed(summary)
     if failed is not None:
-        say(f"fairtrial: {failed}")
+        say(f"fairtrial: {failed if alone else NO_SUCCESS}")
         return ExitCode.INCOMPLETE
     early = next((stage.ended_early for stage in summary.stages if stage.ended_early), None)
     if early is not None:
@@ -104,6 +107,7 @@ def _code(summary: BenchSummary | None, wanted: BenchArguments) -> ExitCode:
         return ExitCode.INCOMPLETE
     if not summary.usable:
         unusable = next(stage for stage in summary.stages if stage.trust.usable is not True)
-        say(f"fairtrial: the client was too slow or can't tell: {unusable.trust.reason}")
+        if alone:
+            say(f"fairtrial: not usable: {unusable.trust.reason}")
         return ExitCode.INCOMPLETE if wanted.result.exit_code else ExitCode.DONE
     return ExitCode.DONE

@@ -59,6 +59,8 @@ class StageSpec:
     """Shape of the gamma distribution of the gaps; 1 is Poisson, below it arrivals come in bursts."""
     ramp_ns: Count
     """Time over which the load grows to what is asked."""
+    spin: bool = False
+    """Whether the client waited for due times without sleeping."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +171,7 @@ class MetricFigures:
     """Of the requests that succeeded and have a value. Gaps between tokens are ranked in classes: a
     percentile is at most 1/128 too large; the maximum is exact."""
     with_failures: Quantiles
-    """The same with each failed request ranked as worse than any value; no value for gaps between tokens."""
+    """The same with each failed request that wasn't interrupted ranked as worse than any value; no value for gaps between tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -245,8 +245,8 @@ def _over_cap(report: ClientReport) -> str:
     if report.in_flight <= (FULL_WHEN_IDLE if idle else MOST_CPU) * report.concurrency:
         return ""
     return (
-        f"concurrency above {report.concurrency}, or a lower rate: the server doesn't answer so many requests "
-        f"a second with at most {report.concurrency} in flight"
+        f"concurrency above {report.concurrency}, or a lower rate: the asked rate is more than the server "
+        f"answers with at most {report.concurrency} in flight"
     )
 
 

@@ -139,6 +139,10 @@ def test_gamma_arrivals_without_burstiness_are_poisson():
             "--burstiness",
         ),
         ({"load": LoadOptions(spin=True)}, "--spin"),
+        # 10 a second grow over 20 s: 100 are due until then.
+        ({"load": LoadOptions(rates=(10.0,), requests=100, ramp_ns=20 * 10**9)}, "--ramp"),
+        ({"load": LoadOptions(concurrencies=(1,), ramp_ns=10**9)}, "--ramp"),
+        ({"load": LoadOptions(concurrencies=(1, 64), requests=63, ramp_ns=10**9)}, "--ramp"),
         ({"load": LoadOptions(max_in_flight=0)}, "--max-in-flight"),
         ({"prompts": PromptOptions(input_tokens=0)}, "--input-tokens"),
         ({"prompts": PromptOptions(output_tokens=0)}, "--output-tokens"),
@@ -153,6 +157,13 @@ def test_what_does_not_fit_is_said_with_its_option(part, where):
         BenchSpec(url="http://127.0.0.1:1", **part).check()
     assert error.value.where == where
     assert "pw" not in error.value.line()
+
+
+def test_ramps_that_come_to_their_end_fit():
+    BenchSpec(url="x", load=LoadOptions(rates=(10.0,), requests=101, ramp_ns=20 * 10**9)).check()
+    load = LoadOptions(concurrencies=(1, 64), requests=64, ramp_ns=10**9)
+    BenchSpec(url="x", load=load).check()
+    assert [stage.ramp_ns for stage in stages_of(load)] == [0, 10**9]
 
 
 def test_a_proxy_takes_the_other_client():

@@ -324,6 +324,50 @@ def test_the_text_says_what_failed_and_that_a_percentile_was_not_attained():
     assert "TTFT error at most" in text
 
 
+def test_a_stage_without_any_answer_is_not_usable():
+    bad = failed(0, Outcome.TRANSPORT_ERROR, ErrorClass.CONNECTION_REFUSED, http_status=None)
+    found = summary([bad] * 4, report=report())
+    assert (found.trust.usable, found.trust.reason) == (False, "no request succeeded")
+    text = "\n".join(stage_lines(found, HEADER))
+    assert "usable        NO: no request succeeded" in text
+    assert text.count("connection_refused") == 1
+    assert "states no" not in text
+    assert "TTFT  " not in text
+
+
+def test_interrupted_requests_are_counted_but_do_not_rank():
+    rows = [record(n) for n in range(88)]
+    rows += [failed(n, Outcome.TRANSPORT_ERROR, ErrorClass.INTERRUPTED) for n in range(88, 92)]
+    found = summary(rows, requests=2000, span_ms=(0, 2400), report=report(), early="stopped")
+    assert figures(found, Metric.TTFT).with_failures.n == 88
+    lines = stage_lines(found, HEADER)
+    assert lines[0] == "concurrency 4: 92 of 2000 requests in 2.40 s (stopped), after 3 warm-ups"
+    assert lines[1].endswith("88 ok, 0 failed, 4 interrupted, 1908 never sent")
+    assert "+failed" not in "\n".join(lines)
+
+
+def test_a_load_line_says_what_was_asked_of_the_client():
+    changes = {"rate": 50.0, "arrivals": ArrivalProcess.POISSON, "load": LoadKind.OPEN_LOOP, "spin": True}
+    found = summary([record(0, scheduled_ns=0)], report=report(), ramp_ns=2 * 10**9, **changes)
+    line = next(line for line in stage_lines(found, HEADER) if line.split()[0] == "load")
+    assert line.endswith("(rate 50, ramp 2 s, spinning); 3.5 requests in flight on average, at most 4")
+    closed = summary([record(0)], report=report(), ramp_ns=2 * 10**9)
+    line = next(line for line in stage_lines(closed, HEADER) if line.split()[0] == "load")
+    assert line.endswith("4 asked, ramp 2 s")
+
+
+def test_a_client_that_was_too_slow_is_told_in_three_short_lines():
+    late = Spread(n=200, p50_ns=MS, p90_ns=9 * MS, p99_ns=512 * MS, max_ns=600 * MS)
+    idle = ProcessReport(started_ns=0, ended_ns=1000 * MS, cpu_ns=100 * MS, loop_lag=late)
+    slow = report(load=LoadKind.OPEN_LOOP, asked_rate=200.0, lateness=late, processes=(idle,), in_flight=2.5)
+    lines = list(stage_lines(summary([record(n) for n in range(9)], report=slow), HEADER))
+    told = [line[16:] for line in lines[-4:]]
+    assert told[:2] == ["NO: requests are sent 512 ms late", "2.5 ms are let pass"]
+    assert told[2] == "-> --max-in-flight above 4, or a lower rate"
+    assert "more than the server answers with at most 4 in flight" in told[3]
+    assert len("".join(told)) <= 170
+
+
 def test_columns_of_the_text_are_aligned():
     lines = stage_lines(summary([record(n) for n in range(120)], report=report()), HEADER)
     head = next(line for line in lines if line.split()[:2] == ["ms", "n"])

@@ -175,6 +175,11 @@ def test_a_late_open_loop() -> None:
     full = judged(replace(OPEN, lateness=spread(80 * MS), in_flight=1000.0))
     assert full.holds is False
     assert full.hint.startswith("concurrency above 1024")
+    assert "more than the server answers with at most 1024 in flight" in full.hint
+    # On average over half of the most: the client was idle, so requests waited for slots, not for it.
+    half = replace(OPEN, lateness=spread(80 * MS), in_flight=600.0)
+    assert judged(half).hint.startswith("concurrency above 1024")
+    assert judged(replace(half, processes=(process(cpu=0.6),))).hint.startswith("client_processes = 2")
 
 
 @pytest.mark.parametrize(
