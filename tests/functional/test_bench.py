@@ -208,13 +208,29 @@ def test_prompts_of_a_file(program):
     (program.home / "q.jsonl").write_text("".join(json.dumps(body) + "\n" for body in bodies))
     with Misbehaving(tokens=100) as server:
         program.run(
-            "bench", server.url, "--requests-file", "q.jsonl", "--requests", "3", "--output", "out.ndjson",
-            "--endpoint", "chat",
+            "bench", server.url, "--requests-file", "q.jsonl", "--output", "out.ndjson"
         )  # fmt: skip
     header, rows = read_rows(program.home / "out.ndjson")
     assert header.tokens.requests_file == "q.jsonl"
     assert header.tokens.input_tokens is None
+    assert (header.tokens.output_tokens, header.tokens.fixed_output) == (None, False)
+    assert header.endpoint == "chat"
     assert [row.usage.output_tokens for row in rows] == [3, 4, 5]
+
+
+def test_bare_prompts_of_a_file_are_asked_what_the_run_says(program):
+    (program.home / "q.jsonl").write_text('"one"\n"two"\n')
+    with paced() as server:
+        done = program.run(
+            "bench", server.url, "--requests-file", "q.jsonl", "--requests", "6", "--output-tokens", "5",
+            "--output", "out.ndjson",
+        )  # fmt: skip
+    header, rows = read_rows(program.home / "out.ndjson")
+    # This server was not seen to take a fixed length: the limit is all that it was asked.
+    assert "fixed_output_length" not in header.capabilities
+    assert (header.tokens.output_tokens, header.tokens.fixed_output) == (5, False)
+    assert {(row.asked_output_tokens, row.usage.output_tokens) for row in rows} == {(5, 5)}
+    assert "note: 2 lines sent 3 times" in done.stdout
 
 
 BROKEN = {

@@ -10,7 +10,10 @@ from typing import Literal
 
 from fairtrial.bench import options
 from fairtrial.bench.spec import (
+    INPUT_TOKENS,
     MAX_IN_FLIGHT,
+    OUTPUT_TOKENS,
+    REQUESTS,
     TIMEOUT_MS,
     BenchSpec,
     ClientOptions,
@@ -42,8 +45,8 @@ class ServerArguments:
 class LoadArguments:
     """How many requests, and when."""
 
-    requests: int = 100
-    """Measured requests of each stage."""
+    requests: int | None = None
+    """Measured requests of each stage: 100 if left out, or every line of --requests-file once."""
     concurrency: str | None = None
     """Requests in flight: a number, or a sweep such as 1,8,32; 1 if left out."""
     rate: str | None = None
@@ -67,10 +70,10 @@ class LoadArguments:
 class PromptArguments:
     """What is asked."""
 
-    input_tokens: int = 512
-    """Length of every prompt."""
-    output_tokens: int = 128
-    """Length of every answer."""
+    input_tokens: int | None = None
+    """Length of every prompt; 512 if left out."""
+    output_tokens: int | None = None
+    """Length of every answer; 128 if left out."""
     natural: bool = False
     """Let answers end where the model ends them; --output-tokens is the most."""
     shared_prefix_tokens: int = 0
@@ -78,7 +81,7 @@ class PromptArguments:
     prefixes: int = 1
     """Number of different shared prefixes."""
     requests_file: Path | None = None
-    """Send these instead: bodies of OpenAI requests, one JSON object a line."""
+    """Send these instead: bodies of OpenAI requests, one JSON object a line, or prompts as JSON strings."""
     canary: bool = False
     """Send one fixed request before and after the load, and compare the answers."""
     seed: int | None = None
@@ -141,12 +144,15 @@ class BenchArguments:
         """
         options.exclusive(("--concurrency", self.load.concurrency), ("--rate", self.load.rate))
         server = self.server
+        asked, lines = None if server.endpoint is None else Endpoint(server.endpoint), 0
+        if self.prompts.requests_file is not None:
+            asked, lines = self._of_file(self.prompts.requests_file, asked)
         spec = BenchSpec(
             url=base_address(self.url),
             model=server.model,
             engine=server.engine,
-            endpoint=None if server.endpoint is None else Endpoint(server.endpoint),
-            load=self._load(),
+            endpoint=asked,
+            load=self._load(lines or REQUESTS),
             prompts=self._prompts(),
             client=self._client(options.token_from(server.token_env, environment)),
             limits=options.goodput_limits(self.result.goodput),
@@ -155,10 +161,21 @@ class BenchArguments:
         spec.check()
         return spec
 
-    def _load(self) -> LoadOptions:
+    def _of_file(self, path: Path, asked: Endpoint | None) -> tuple[Endpoint | None, int]:
+        """The endpoint that a requests file is sent to, and its number of lines."""
+        from fairtrial.bench.file_survey import (
+            check_lengths,
+            survey,
+        )  # its strict reader takes time to import
+
+        found, prompts = survey(path), self.prompts
+        check_lengths(found, path, prompts.input_tokens, prompts.output_tokens)
+        return asked or found.endpoint(path), found.lines
+
+    def _load(self, requests: int) -> LoadOptions:
         load = self.load
         return LoadOptions(
-            requests=load.requests,
+            requests=requests if load.requests is None else load.requests,
             concurrencies=options.concurrencies(load.concurrency or "1"),
             rates=() if load.rate is None else options.rates(load.rate),
             arrivals=ArrivalProcess(load.arrivals),
@@ -172,8 +189,8 @@ class BenchArguments:
     def _prompts(self) -> PromptOptions:
         prompts = self.prompts
         return PromptOptions(
-            input_tokens=prompts.input_tokens,
-            output_tokens=prompts.output_tokens,
+            input_tokens=INPUT_TOKENS if prompts.input_tokens is None else prompts.input_tokens,
+            output_tokens=OUTPUT_TOKENS if prompts.output_tokens is None else prompts.output_tokens,
             natural=prompts.natural,
             shared_prefix_tokens=prompts.shared_prefix_tokens,
             prefixes=prompts.prefixes,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairtrial.bench.file_survey import is_bare
 from fairtrial.decode.request_lines import BadLine, endpoint_of, read_line
 from fairtrial.drive.bodies import Body, dressed, set_apart
 from fairtrial.drive.prompts import Domain, Prompt
@@ -41,6 +42,8 @@ class FileBodies:
     """A whole body of this server, for lines that are a prompt and nothing else."""
     needed: Body
     """Fields that every body gets."""
+    bare: int
+    """Lines that are a prompt and nothing else."""
 
     @property
     def count(self) -> int:
@@ -94,7 +97,7 @@ def read_bodies(path: Path, endpoint: Endpoint, template: Body, needed: Body) ->
         UsageError: It can't be read, or is empty.
         RequestsError: Lines of it can't be sent; it names each.
     """
-    starts, count = array("Q", [0]), 0
+    starts, count, bare = array("Q", [0]), 0, 0
     faults: list[Problem] = []
     try:
         resolved = path.resolve(strict=True)
@@ -102,7 +105,9 @@ def read_bodies(path: Path, endpoint: Endpoint, template: Body, needed: Body) ->
             state = _state(file.fileno())
             while line := file.readline(_LONGEST_LINE + 1):
                 starts.append(starts[-1] + len(line))
-                fault = _fault(line, endpoint, f"{path.name}:{len(starts) - 1}")
+                found = _read(line)
+                fault = _fault(found, endpoint, f"{path.name}:{len(starts) - 1}")
+                bare += not isinstance(found, BadLine) and is_bare(found)
                 count += fault is not None
                 faults += [fault] if fault is not None and len(faults) < _MOST_FAULTS else []
     except (OSError, RuntimeError) as error:  # a missing file, or links that form a circle
@@ -114,13 +119,16 @@ def read_bodies(path: Path, endpoint: Endpoint, template: Body, needed: Body) ->
         raise UsageError("the requests file is empty", where=str(path), hint="one request body a line")
     if faults:
         raise RequestsError(tuple(faults), count, path.name)
-    return FileBodies(resolved, starts, state, template, needed)
+    return FileBodies(resolved, starts, state, template, needed, bare)
 
 
-def _fault(line: bytes, endpoint: Endpoint, where: str) -> Problem | None:
+def _read(line: bytes) -> dict[str, object] | BadLine:
     if len(line) > _LONGEST_LINE:
-        return Problem(where, "", f"is longer than {_LONGEST_LINE} bytes")
-    found = read_line(line.removesuffix(b"\n"), bare=True)
+        return BadLine(f"is longer than {_LONGEST_LINE} bytes")
+    return read_line(line.removesuffix(b"\n"), bare=True)
+
+
+def _fault(found: dict[str, object] | BadLine, endpoint: Endpoint, where: str) -> Problem | None:
     if isinstance(found, BadLine):
         return Problem(where, "", found.message, found.hint)
     other = endpoint_of(found)
@@ -131,7 +139,7 @@ def _fault(line: bytes, endpoint: Endpoint, where: str) -> Problem | None:
 
 def _whole(body: dict[str, Any], template: Body) -> dict[str, Any]:
     """A body that is nothing but a prompt gets the settings that synthetic prompts have."""
-    if len(body) > 1:
+    if not is_bare(body):
         return body
     key, prompt = next(iter(body.items()))
     if "messages" in template and key == "prompt":

@@ -60,6 +60,8 @@ class Inputs:
     """Prompt tokens asked for; None where a requests file says. What was sent is in each record's usage."""
     count: int | None = None
     """Number of bodies in a requests file, which begins again after its last; None: as many as wanted."""
+    bare: int = 0
+    """Those of them that are a prompt and nothing else, and so get this run's settings."""
     notes: tuple[str, ...] = ()
 
     def body(self, ordinal: int, warmup: bool) -> bytes:  # noqa: FBT001 - a number and which of two
@@ -175,4 +177,5 @@ def _from_file(spec: InputSpec, served: Served, path: Path) -> Inputs:
         how="as the requests file says",
         nominal_tokens=None,
         count=bodies.count,
+        bare=bodies.bare,
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fairtrial import __version__
 from fairtrial.bench.control import ControlCaller
-from fairtrial.bench.inputs import InputSpec, prepare_inputs
+from fairtrial.bench.inputs import Inputs, InputSpec, prepare_inputs
 from fairtrial.bench.spec import BenchSpec, stages_of
 from fairtrial.bench.stage import Endeavour, Ordinals, run_stage
 from fairtrial.drive.driver import Driver
@@ -184,6 +184,7 @@ def _input_spec(spec: BenchSpec, found: Discovered, seed: int) -> InputSpec:
 def _header(endeavour: Endeavour, found: Discovered) -> BenchHeader:
     """What is known before any load; the token is struck from what a server says of itself."""
     spec, address = endeavour.spec, endeavour.address
+    tokens = _tokens(endeavour, found)
     return BenchHeader(
         version=__version__,
         run=endeavour.run,
@@ -201,24 +202,45 @@ def _header(endeavour: Endeavour, found: Discovered) -> BenchHeader:
         origin_mono_ns=str(endeavour.origin.mono_ns),
         origin_wall_ns=str(endeavour.origin.wall_ns),
         seed=endeavour.seed,
-        tokens=_tokens(endeavour, found),
+        tokens=tokens,
         limits=spec.limits,
         response_timeout_ms=spec.client.response_timeout_ms,
         processes=spec.client.processes,
         stages=stages_of(spec.load),
-        notes=(*found.notes, *endeavour.inputs.notes),
+        notes=(*found.notes, *endeavour.inputs.notes, *file_notes(endeavour.inputs, spec, tokens)),
     )
 
 
 def _tokens(endeavour: Endeavour, found: Discovered) -> TokensAsked:
     prompts, inputs = endeavour.spec.prompts, endeavour.inputs
     file = prompts.requests_file
+    # Bodies with settings of their own keep them; only bare prompts are asked what this run says.
+    ours = inputs.count is None or inputs.bare == inputs.count
     return TokensAsked(
         input_tokens=inputs.nominal_tokens,
         how=inputs.how,
-        output_tokens=None if file is not None else prompts.output_tokens,
-        fixed_output=file is None and not prompts.natural and Capability.FIXED_OUTPUT in found.capabilities,
+        output_tokens=prompts.output_tokens if ours else None,
+        fixed_output=ours and not prompts.natural and Capability.FIXED_OUTPUT in found.capabilities,
         shared_prefix_tokens=prompts.shared_prefix_tokens,
         prefixes=prompts.prefixes,
         requests_file=None if file is None else file.name,
     )
+
+
+def file_notes(inputs: Inputs, spec: BenchSpec, asked: TokensAsked) -> tuple[str, ...]:
+    """What somebody should know who sends a requests file."""
+    if inputs.count is None:
+        return ()
+    notes = []
+    total = sum(stage.requests for stage in stages_of(spec.load))
+    if total > inputs.count:
+        notes.append(
+            f"{inputs.count} lines sent {total / inputs.count:.3g} times: "
+            "repeats come from the server's cache"
+        )
+    if inputs.bare and asked.output_tokens is None:
+        notes.append(
+            f"{inputs.bare} of {inputs.count} lines are bare prompts, asked for {spec.prompts.output_tokens} "
+            "tokens; the others keep their own settings"
+        )
+    return tuple(notes)

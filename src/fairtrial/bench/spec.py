@@ -18,13 +18,15 @@ MAX_IN_FLIGHT = 1024
 TIMEOUT_MS = 120_000
 """Longest wait for a response unless told otherwise."""
 MAX_REQUESTS = 10_000_000
+REQUESTS, INPUT_TOKENS, OUTPUT_TOKENS = 100, 512, 128
+"""Of each stage, of each prompt and of each answer unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOptions:
     """How many requests, and when."""
 
-    requests: int = 100
+    requests: int = REQUESTS
     concurrencies: tuple[int, ...] = (1,)
     rates: tuple[float, ...] = ()
     """Not empty: open loops, and ``concurrencies`` doesn't matter."""
@@ -40,8 +42,8 @@ class LoadOptions:
 class PromptOptions:
     """What is asked."""
 
-    input_tokens: int = 512
-    output_tokens: int = 128
+    input_tokens: int = INPUT_TOKENS
+    output_tokens: int = OUTPUT_TOKENS
     natural: bool = False
     shared_prefix_tokens: int = 0
     prefixes: int = 1

@@ -40,10 +40,12 @@ def summary_lines(summary: BenchSummary) -> list[str]:
 def header_lines(header: BenchHeader) -> list[str]:
     """What was measured."""
     tokens = header.tokens
+    length = "exactly" if tokens.fixed_output else "at most"
     if tokens.requests_file is not None:
         asked = f"requests of {tokens.requests_file}"
+        if tokens.output_tokens is not None:
+            asked += f", {length} {tokens.output_tokens} tokens out"
     else:
-        length = "exactly" if tokens.fixed_output else "at most"
         shared = f", {tokens.shared_prefix_tokens} of them shared" if tokens.shared_prefix_tokens else ""
         asked = (
             f"prompts of {tokens.input_tokens} tokens{shared} ({tokens.how}), "

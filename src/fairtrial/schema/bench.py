@@ -74,7 +74,7 @@ class TokensAsked:
     how: Text
     """How the prompts were brought to this length."""
     output_tokens: Count | None
-    """None where a requests file says."""
+    """None where bodies of a requests file say; its bare prompts are asked for what the run says."""
     fixed_output: bool
     """Whether the server was asked not to end earlier."""
     shared_prefix_tokens: Count
