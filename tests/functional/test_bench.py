@@ -306,7 +306,7 @@ def test_addresses_that_lead_nowhere(program):
         sock.bind(("127.0.0.1", 0))
         closed = sock.getsockname()[1]
     for url, code, words in (
-        ("not-an-address", 2, "http"),
+        ("not-an-address:1", 2, "did you mean http://not-an-address:1?"),
         ("ftp://127.0.0.1:1", 2, "http"),
         (f"http://127.0.0.1:{closed}", 4, "nothing listens there"),
         ("http://no-such-host.invalid:80", 4, "host"),
@@ -314,6 +314,24 @@ def test_addresses_that_lead_nowhere(program):
         (line,) = lines(program.run("bench", url, code=code).stderr)
         assert words in line
         assert len(line) < 300
+
+
+def test_what_is_no_llm_server_is_asked_about(program):
+    for wrong in (404, "html"):
+        with Misbehaving(wrong, always=True) as server:
+            (line,) = lines(program.run("bench", server.url, code=2).stderr)
+        assert ("is no OpenAI-compatible server there?" in line) is (wrong == 404)
+
+
+def test_a_directory_with_something_in_it_is_not_mixed_with_raw_bytes(program):
+    (program.home / "raw").mkdir()
+    (program.home / "raw" / "mine").write_text("x")
+    with Misbehaving() as server:
+        (line,) = lines(program.run("bench", server.url, *SMALL, "--keep", "raw", code=2).stderr)
+        assert "isn't empty" in line
+        assert server.tokens_seen == []  # nothing was sent
+        (program.home / "raw" / "mine").unlink()
+        program.run("bench", server.url, *SMALL, "--requests", "1", "--keep", "raw")
 
 
 def test_a_model_that_is_not_served(program):

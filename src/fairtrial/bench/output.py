@@ -57,6 +57,25 @@ def check_output(path: Path, *, overwrite: bool) -> None:
         raise UsageError("the directory can't be written", where=str(path.parent), hint="name another")
 
 
+def check_keep(path: Path) -> None:
+    """See before any traffic that raw bytes of this run can be kept apart from those of others.
+
+    Raises:
+        UsageError: It isn't a directory, or holds something already.
+    """
+    if not path.exists():
+        return
+    hint = "name another directory, or empty this one"
+    if not path.is_dir():
+        raise UsageError("not a directory", where=str(path), hint=hint)
+    try:
+        taken = any(path.iterdir())
+    except OSError as error:
+        raise UsageError(f"can't be read: {error.strerror}", where=str(path), hint=hint) from error
+    if taken:
+        raise UsageError("the directory for the raw bytes isn't empty", where=str(path), hint=hint)
+
+
 class RequestFile:
     """Context manager. What was added is in the file when a stage ends, also if the run is interrupted.
 

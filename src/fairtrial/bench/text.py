@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from fairtrial.bench.words import failure_line, load_words
+from fairtrial.bench.words import failure_line, interrupted, load_words
 from fairtrial.schema.bench import (
     BenchHeader,
     BenchSummary,
@@ -98,11 +98,6 @@ def stage_lines(stage: StageSummary, header: BenchHeader) -> list[str]:
     return lines
 
 
-def interrupted(stage: StageSummary) -> int:
-    """Requests that were in flight when the run was stopped: no answer of theirs was slow."""
-    return sum(kind.count for kind in stage.failures if kind.error is ErrorClass.INTERRUPTED)
-
-
 def quantile_lines(metrics: Sequence[MetricFigures], *, failed: bool) -> Iterator[str]:
     """A table in milliseconds; with failures, a second row for each metric that ranks them."""
     names = ("median", "p90", "p95", "p99", "max")
@@ -133,7 +128,7 @@ def sweep_lines(stages: Sequence[StageSummary]) -> list[str]:
             _plain(stage.output_throughput),
             _plain(stage.request_throughput),
             _percent(stage.goodput),
-            str(stage.attempted - stage.ok),
+            str(stage.attempted - stage.ok - interrupted(stage)),
             usable_word(stage),
         )
         lines.append(f"{load_words(stage.spec):<28}" + "".join(f"{cell:>{_NUMBER}}" for cell in cells))

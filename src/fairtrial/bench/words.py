@@ -1,7 +1,7 @@
 """A load, and a way of failing, in a few words each. Pure."""
 
-from fairtrial.schema.bench import FailureKind, StageSpec
-from fairtrial.schema.vocab import LoadKind
+from fairtrial.schema.bench import FailureKind, StageSpec, StageSummary
+from fairtrial.schema.vocab import ErrorClass, LoadKind
 
 
 def load_words(spec: StageSpec) -> str:
@@ -19,3 +19,8 @@ def failure_line(kind: FailureKind) -> str:
     status = f" (HTTP {kind.http_status})" if kind.http_status not in (None, 200) else ""
     words = f": {' '.join(kind.words.split())}" if kind.words else ""
     return f"{kind.count}x {what}{status}{words} -> {kind.advice}"
+
+
+def interrupted(stage: StageSummary) -> int:
+    """Requests that were in flight when the run was stopped: no answer of theirs was slow."""
+    return sum(kind.count for kind in stage.failures if kind.error is ErrorClass.INTERRUPTED)

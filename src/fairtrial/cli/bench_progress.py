@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
-from fairtrial.bench.words import failure_line, load_words
+from fairtrial.bench.words import failure_line, interrupted, load_words
 from fairtrial.cli.output import aligned, say
 from fairtrial.schema.bench import BenchHeader, StageSpec, StageSummary
 
@@ -99,7 +99,7 @@ class BenchProgress:
         self._line.clear()
         if self._quiet or self._line.live:
             return
-        failed = summary.attempted - summary.ok
+        failed = summary.attempted - summary.ok - interrupted(summary)
         seconds = (summary.ended_ns - summary.started_ns) / 1e9
         first = (
             f"; {failure_line(summary.failures[0])}"

@@ -42,6 +42,10 @@ def run_bench(arguments: BenchArguments, driver: Driver) -> int:
             from fairtrial.bench.output import check_output
 
             check_output(arguments.output, overwrite=arguments.result.overwrite)
+        if spec.keep is not None:
+            from fairtrial.bench.output import check_keep
+
+            check_keep(spec.keep)
         return _measured(spec, driver, arguments)
 
 

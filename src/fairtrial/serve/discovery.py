@@ -13,7 +13,7 @@ from fairtrial.schema.identity import Identity
 from fairtrial.schema.vocab import Endpoint
 from fairtrial.serve import capabilities
 from fairtrial.serve.capabilities import Tried
-from fairtrial.serve.looking import Looking, base_address
+from fairtrial.serve.looking import NO_SERVER, Looking, base_address
 
 _MOST_NAMED = 8
 """Models that a message lists."""
@@ -107,10 +107,12 @@ def _chosen(
     listed = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
     if wanted is None:
         if not names:
+            known = "name the model, and check that the address is that of the API"
+            listing = peek(looking.pages, MODELS_PAGE).get("data")
             raise UsageError(
                 f"the server lists no model at {MODELS_PAGE}",
                 where=looking.base_url,
-                hint="name the model, and check that the address is that of the API",
+                hint=known if isinstance(listing, list) else f"{NO_SERVER} {known}",
             )
         more = (
             (f"of {len(names)} models the first was taken, {names[0]}: {listed}",) if len(names) > 1 else ()

@@ -11,7 +11,10 @@ from fairtrial.profiles.pages import MODELS_PAGE
 from fairtrial.schema.errors import DocumentError, FairtrialError, LaunchError, UsageError
 from fairtrial.schema.vocab import ErrorClass
 
-ADDRESS_HINT = "write it like http://127.0.0.1:8000, the token in an environment variable (token_env)"
+_LIKE = "write it like http://127.0.0.1:8000"
+_SECRETS = frozenset("@?#")
+"""What stands before or after a part of an address that may be a secret."""
+NO_SERVER = "is no OpenAI-compatible server there?"
 _WORDS = 200
 """Most characters of a server's own message that are repeated."""
 _UNREACHABLE_HINTS = {
@@ -30,18 +33,34 @@ def base_address(url: str) -> str:
     Raises:
         UsageError: It is no http or https address, or holds more than scheme, host, port and path.
     """
+    plain = url.isascii() and url.isprintable() and " " not in url
+    if not plain or _SECRETS.intersection(url):
+        # The address is not repeated: what is too much in it may be a secret.
+        raise UsageError(
+            "the address holds more than scheme, host, port and path",
+            hint=f"{_LIKE}; a token comes from an environment variable",
+        )
+    fault = _fault(url)
+    if fault:
+        meant = f"http://{url}"
+        guessed = "://" not in url and url and not _fault(meant)
+        hint = f"did you mean {meant}?" if guessed else _LIKE
+        raise UsageError(fault, where=repr(url[:_WORDS]), hint=hint)
+    return url.rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+def _fault(url: str) -> str:
+    """Why this is no address of a server; empty where it is one."""
     try:
         parts = urlsplit(url)
-        port = parts.port
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            return "not an http or https address"
+    except ValueError as error:
+        return f"not an address: {error}"
+    try:
+        return "the port is not a number from 1 to 65535" if parts.port == 0 else ""
     except ValueError:
-        parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise UsageError("not an http or https address", hint=ADDRESS_HINT)
-    plain = url.isascii() and url.isprintable() and " " not in url
-    if not plain or parts.username or parts.password or parts.query or parts.fragment:
-        # The address is not repeated: what is too much in it may be a secret.
-        raise UsageError("the address holds more than scheme, host, port and path", hint=ADDRESS_HINT)
-    return url.rstrip("/").removesuffix("/v1").rstrip("/")
+        return "the port is not a number from 1 to 65535"
 
 
 @dataclass(slots=True)
@@ -119,7 +138,8 @@ class Looking:
             hint = "name the variable that holds the right one (token_env)"
             return UsageError(f"the server {what} ({page.status}){said}", where=where, hint=hint)
         if page.status == 404:
-            hint = "check the path of the address, and the model"
+            known = "check the path of the address, and the model"
+            hint = known if MODELS_PAGE in self.pages else f"{NO_SERVER} {known}"
             return UsageError(f"there is no such page or model (404){said}", where=where, hint=hint)
         if page.status == 429:
             return LaunchError(f"the server limits requests (429){said}", where=where, hint="try again later")
@@ -140,4 +160,4 @@ class Looking:
             hint = "give the address of the API, not that of a web interface"
             return UsageError("a web page came in the place of the list of models", where=where, hint=hint)
         message = strike(fault.message, self.token)
-        return UsageError(f"the list of models is {message}", where=where, hint="is it an LLM server?")
+        return UsageError(f"the list of models is {message}", where=where, hint=NO_SERVER)

@@ -474,6 +474,42 @@ def test_what_is_no_address_is_an_error_that_repeats_no_secret(url):
     assert "pass" not in caught.value.line()
 
 
+@pytest.mark.parametrize(
+    ("page", "asks"),
+    [
+        (NOT_FOUND, True),
+        (as_json({"hello": 1}), True),
+        (as_json([]), True),
+        (as_json({"object": "list", "data": []}), False),
+    ],
+)
+def test_what_has_no_list_of_models_may_be_no_such_server(page, asks):
+    with serving({"/v1/models": page}) as url, pytest.raises(UsageError) as caught:
+        find(url)
+    assert ("is no OpenAI-compatible server there?" in caught.value.line()) is asks
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("localhost:18471", "did you mean http://localhost:18471?"),
+        ("127.0.0.1:8000/v1", "did you mean http://127.0.0.1:8000/v1?"),
+        ("http://h:99999", "port is not a number from 1 to 65535"),
+        ("http://h:0", "port is not a number from 1 to 65535"),
+        ("http://h:80a", "port is not a number from 1 to 65535"),
+        ("ftp://h:1", "not an http or https address"),
+        ("http://[::1", "not an address"),
+    ],
+)
+def test_what_is_wrong_with_an_address_is_said_beside_what_was_typed(url, words):
+    with pytest.raises(UsageError) as caught:
+        base_address(url)
+    line = caught.value.line()
+    assert url in line
+    assert words in line
+    assert "token_env" not in line
+
+
 @pytest.mark.shared
 def test_transformers_as_captured_refuses_what_it_does_not_know(shared):
     """Asked as if it were vLLM, its own words say what it refuses; narrowed down, the rest is kept."""
