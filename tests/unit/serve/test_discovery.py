@@ -484,9 +484,8 @@ def test_what_is_no_address_is_an_error_that_repeats_no_secret(url):
     ],
 )
 def test_what_has_no_list_of_models_may_be_no_such_server(page, asks):
-    with serving({"/v1/models": page}) as url, pytest.raises(UsageError) as caught:
-        find(url)
-    assert ("is no OpenAI-compatible server there?" in caught.value.line()) is asks
+    line = line_of(Engine(pages={"/v1/models": page}), UsageError)
+    assert ("is no OpenAI-compatible server there?" in line) is asks
 
 
 @pytest.mark.parametrize(
