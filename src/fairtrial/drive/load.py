@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from time import monotonic_ns
 from typing import Any, TypeVar
 
+from fairtrial.drive.ahead import Ahead
 from fairtrial.drive.backlog import Backlog, OnEnd
 from fairtrial.drive.dialer import Dialer
 from fairtrial.drive.exchange import ConnectError, Exchange, Link, NotWritableError
@@ -152,10 +153,12 @@ class ClosedLoad(Load):
     def __init__(self, order: LoadOrder, work: Work) -> None:
         super().__init__(order, work)
         self._links: list[Link | None] = []
+        self._ahead = Ahead(work.items, work.read_request, order.concurrency)
 
     async def connect(self) -> None:
         """One connection for each slot."""
         self._links = await self.preconnected(min(self.order.concurrency, self.order.requests))
+        self._ahead.fill()
 
     async def traffic(self, go_ns: int) -> None:
         """Let the slots begin one after the other over the ramp, and await them."""
@@ -182,10 +185,11 @@ class ClosedLoad(Load):
     async def _slot(self, link: Link | None) -> None:
         done_ns: int | None = None
         try:
-            for item in self.work.items:
-                if self.stopped.is_set():
+            while not self.stopped.is_set():
+                following = self._ahead.take()
+                if following is None:
                     break
-                request = self.work.read_request(item)
+                item, request = following
                 try:
                     link, exchange = await self._exchange(link, request)
                 except ConnectError as error:

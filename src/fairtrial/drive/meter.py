@@ -63,13 +63,26 @@ class Meter:
         self.last_sent_ns = 0
         self._started_ns = 0
         self._cpu_ns = 0
+        self._start: Timer | None = None
         self._loop = LoopLag(self.loop_lag)
 
     def begin(self, go_ns: int) -> None:
         """The traffic is about to start, at this time."""
         self._started_ns = go_ns
         self._cpu_ns = process_time_ns()
+        self._start = absolute_timer(self._started)
+        self._start.arm(go_ns)
         self._loop.start(go_ns)
+
+    def _started(self) -> None:
+        """Processor time counts from now on, like the span that it is divided by."""
+        self._cpu_ns = process_time_ns()
+        self._forget_start()
+
+    def _forget_start(self) -> None:
+        if self._start is not None:
+            self._start.close()
+            self._start = None
 
     def add(self, exchange: Exchange) -> None:
         """Take the figures of a request that is over."""
@@ -89,6 +102,7 @@ class Meter:
 
     def end(self) -> None:
         """The traffic is over."""
+        self._forget_start()
         self._cpu_ns = process_time_ns() - self._cpu_ns
         self._loop.stop()
 

@@ -120,7 +120,7 @@ class OpenLoad(Load):
                 return
             if not sent:
                 self._refused(due, link)
-        for _ in range(len(self._waiting) - len(self._connecting)):
+        for _ in range(min(len(self._waiting) - len(self._connecting), self._room())):
             self._grow()
 
     def _sent(self, link: Link, due: _Due, request: bytes) -> bool:
@@ -157,9 +157,13 @@ class OpenLoad(Load):
             self._serve()
         self._look_for_the_end()
 
+    def _room(self) -> int:
+        """How many more connections there may be."""
+        return self._most - len(self._idle) - len(self._connecting) - len(self.in_flight)
+
     def _grow(self) -> None:
         """Make one more connection unless there are as many as there may be."""
-        if len(self._idle) + len(self._connecting) + len(self.in_flight) < self._most:
+        if self._room() > 0:
             task = asyncio.create_task(self._connect_one())
             self._connecting.add(task)
 

@@ -159,6 +159,10 @@ class _LoopTimer:
             self._callback()
 
 
+AT_ONCE = 16
+"""Late things that are fired in one turn of the loop: whoever is behind must still read what comes."""
+
+
 class Pacer(Generic[T]):
     """Fires each thing of a schedule when it is due; what is late is fired at once, and nothing is moved.
 
@@ -195,7 +199,9 @@ class Pacer(Generic[T]):
 
     def _wake(self) -> None:
         try:
-            while self._next is not None and self._next[0] <= monotonic_ns() and not self.over.done():
+            for _ in range(AT_ONCE):
+                if self._next is None or self._next[0] > monotonic_ns() or self.over.done():
+                    break
                 self._fire(*self._next)
                 self._next = next(self._schedule, None)
             self._go_on()

@@ -145,7 +145,7 @@ def test_a_connection_closed_unannounced_between_requests_is_replaced(server):
     """The close has reached the system, but no loop has seen it: the client looks before it sends."""
 
     def read_late(item):
-        time.sleep(0.05)
+        time.sleep(0.15)  # the whole answer and the close come meanwhile
         return bench.request(item)
 
     bench = Bench(server, 4, 1, "one")

@@ -126,3 +126,30 @@ def test_a_time_that_is_past_rings_at_once(run, timers):
         timer.close()
 
     run(go())
+
+
+def test_who_is_late_still_lets_the_loop_do_its_other_work():
+    """A thousand things that are all overdue: between them the loop serves others."""
+    others = []
+
+    async def go():
+        loop = asyncio.get_running_loop()
+        begun = time.monotonic_ns()
+        fired = []
+
+        def fire(_, thing):
+            fired.append(thing)
+
+        def other():
+            others.append(len(fired))
+            if not pacer.over.done():
+                loop.call_soon(other)
+
+        pacer = Pacer(iter([(begun - 1000, i) for i in range(1000)]), fire)
+        loop.call_soon(other)
+        pacer.start()
+        await pacer.over
+        assert fired == list(range(1000))
+
+    asyncio.run(go())
+    assert len(others) > 30  # 1000 in turns of at most 16 are 63
