@@ -132,10 +132,10 @@ def output_throughput(tally: Tally, wall_ns: int) -> Figure:
     """Output tokens of the successful requests over the wall time, a second."""
     if not tally.ok:
         return none(NO_SUCCESS)
-    if tally.output.n < tally.ok:
-        return none("not every request states its output tokens")
     if tally.doubted:
         return none(f"{tally.doubted} requests state a usage that can't be true")
+    if tally.output.n < tally.ok:
+        return none("not every request states its output tokens")
     return rate(tally.output.total, wall_ns)
 
 

@@ -242,7 +242,9 @@ class AnswerDecoder:
             StreamFlag.UNKNOWN_FINISH_REASON: bool(set(self._finish) - KNOWN - ERRORS - ABORTS),
             StreamFlag.MULTI_TOKEN_EVENTS: output > len(self._event_ids) > 0,
             StreamFlag.USAGE_CONTRADICTS: stated.contradicts
-            or (counted and usage.output_tokens not in {None, len(self._ids)}),
+            or (counted and usage.output_tokens not in {None, len(self._ids)})
+            or (usage.output_tokens == 0 and bool(self._event_ids)),
+            StreamFlag.USAGE_FELL: stated.fell,
             StreamFlag.NO_VISIBLE_CONTENT: self._first_visible is None,
             StreamFlag.TOOL_CALL_MALFORMED: any(
                 call.name is None or not call.arguments_valid_json for call in calls

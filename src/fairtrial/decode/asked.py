@@ -26,6 +26,15 @@ class Asked:
     """Cut as the names in answers are; empty where the body names none."""
     output_tokens: int | None
 
+    def exceeded_by(self, tokens: int) -> bool:
+        """Whether an answer of so many tokens is longer than it may be."""
+        return more_than_asked(tokens, self.output_tokens)
+
+
+def more_than_asked(tokens: int, asked: int | None) -> bool:
+    """Whether an answer is longer than its limit. Of none at all, llama.cpp still makes one token."""
+    return asked is not None and 0 < asked < tokens
+
 
 def asked_of(sent: bytes) -> Asked:
     """Read a whole HTTP request; a body that is no JSON object asks for nothing."""

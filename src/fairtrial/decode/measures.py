@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import pairwise
 
+from fairtrial.decode.asked import more_than_asked
 from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import HitSource, Metric, Outcome
@@ -52,10 +53,36 @@ def hit_source(record: RequestRecord) -> HitSource:
 
 
 def output_tokens(record: RequestRecord) -> int | None:
-    """Number of output tokens by the server's usage, else by its token ids; never by chunks."""
-    if record.usage.output_tokens is not None:
+    """Number of output tokens by the server's usage, else by its token ids; never by chunks.
+
+    A stated number that can't be true gives way to the ids where every token event has some, else
+    the number is unknown.
+    """
+    ids = None if record.output_ids is None else len(record.output_ids)
+    if record.usage.output_tokens is None:
+        return ids
+    if not output_doubted(record):
         return record.usage.output_tokens
-    return len(record.output_ids) if record.output_ids is not None else None
+    return ids if all(record.token_event_ids) else None
+
+
+def output_doubted(record: RequestRecord) -> bool:
+    """Whether the stated number of output tokens, and not just another count, can't be true."""
+    stated, ids = record.usage.output_tokens, record.output_ids
+    if stated is None or StreamFlag.USAGE_CONTRADICTS not in record.flags:
+        return False
+    return (
+        StreamFlag.USAGE_FELL in record.flags
+        or more_than_asked(stated, record.asked_output_tokens)
+        or (stated == 0 and bool(record.token_event_ids))
+        or (ids is not None and all(record.token_event_ids) and stated != len(ids))
+    )
+
+
+def _no_count(record: RequestRecord) -> str:
+    if output_doubted(record):
+        return "the server states a number of output tokens that can't be true"
+    return "the server states no token count"
 
 
 def _since_send(record: RequestRecord, stamp: int | None, what: str) -> Measured:
@@ -106,7 +133,7 @@ def _span(record: RequestRecord) -> tuple[int, str | None]:
 def _tpot(record: RequestRecord) -> Measured:
     tokens = output_tokens(record)
     if tokens is None:
-        return None, "the server states no token count"
+        return None, _no_count(record)
     if tokens < 2:
         return None, "fewer than two output tokens"
     span, reason = _span(record)
@@ -132,7 +159,7 @@ def _itl(record: RequestRecord) -> Measured:
         return span / sum(counts[1:]), None
     tokens = output_tokens(record)
     if tokens is None:
-        return None, "the server states no token count"
+        return None, _no_count(record)
     if tokens < len(counts):
         return None, "the server states fewer tokens than it sent token events"
     return span / (tokens * (len(counts) - 1) / len(counts)), None

@@ -136,7 +136,7 @@ def decode_capture(
         detail=None if outcome is Outcome.OK else decoded.message,
         http_status=decoded.status,
         finish_reason=answer.finish_reason,
-        flags=_flags(decoded, outcome),
+        flags=_flags(decoded, outcome, asked),
         model=_model(answer, asked),
         usage=answer.usage,
         output_ids=answer.output_ids,
@@ -146,8 +146,11 @@ def decode_capture(
     )
 
 
-def _flags(decoded: Response, outcome: Outcome) -> tuple[StreamFlag, ...]:
+def _flags(decoded: Response, outcome: Outcome, asked: Asked) -> tuple[StreamFlag, ...]:
     flags, stamps = set(decoded.answer.flags), decoded.times.stamps
+    stated = decoded.answer.usage.output_tokens
+    if stated is not None and asked.exceeded_by(stated):
+        flags.add(StreamFlag.USAGE_CONTRADICTS)
     if len(stamps) > 1 and min(stamps) == max(stamps):
         flags.add(StreamFlag.SINGLE_BURST)
     if outcome is Outcome.OK and decoded.broken:

@@ -27,6 +27,8 @@ class StatedUsage:
     usage: Usage
     contradicts: bool
     """It stated something that no count can be, or counts that can't be true together."""
+    fell: bool
+    """It stated fewer output tokens than before."""
 
 
 class UsageReader:
@@ -42,6 +44,8 @@ class UsageReader:
         self._usage: Mapping[str, object] | None = None
         self._sources: Mapping[str, object] | None = None
         self._timings: Mapping[str, object] | None = None
+        self._output = 0
+        self._fell = False
 
     def feed(self, chunk: Mapping[str, object]) -> None:
         """Take what one chunk says.
@@ -65,6 +69,10 @@ class UsageReader:
         _details(usage, _OUTPUT_DETAILS)
         self._sources = _sources_in((_details(usage, _PROMPT_DETAILS), usage)) or self._sources
         self._usage = usage
+        output = _Counts().first(usage, _OUTPUT)
+        if output is not None:
+            self._fell |= output < self._output
+            self._output = output
 
     def result(self) -> StatedUsage:
         """The counts; None where the server says nothing or nothing that can be true.
@@ -99,7 +107,7 @@ class UsageReader:
             cached_host_tokens=host,
             cached_mixed_tokens=mixed,
         )
-        return StatedUsage(found, counts.absurd)
+        return StatedUsage(found, counts.absurd or self._fell, self._fell)
 
 
 class _Counts:

@@ -1,5 +1,6 @@
 """Did both arms do the same work for a case: request, prompt and, where fixed, output length? Pure."""
 
+from fairtrial.decode.asked import more_than_asked
 from fairtrial.schema.plan import Conversations, FrozenWorkload
 from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.stream_flags import StreamFlag
@@ -47,7 +48,10 @@ def _length(row: RequestRecord, fixed: int) -> Equality:
     if row.output_ids is not None:
         made: int | None = len(row.output_ids)
     else:
-        made = row.usage.output_tokens if believed(row) else None
+        stated = row.usage.output_tokens
+        # True or not, whoever states more than was asked states that other work was done.
+        longer = stated is not None and more_than_asked(stated, fixed)
+        made = stated if longer or believed(row) else None
     if made is None:
         return Equality.IDS_ABSENT
     return Equality.MATCHED if made == fixed else Equality.UNMATCHED

@@ -95,10 +95,10 @@ def throughput(table: PhaseTable) -> Value:
     wall = table.ended_ns - table.started_ns
     if table.missing:
         return none(f"{table.missing} of {len(table.cases)} requests have no proven record")
-    if not known or len(known) < len(counts):
-        return none("not every request states its output tokens")
     if doubted:
         return none(f"{doubted} requests state a usage that can't be true")
+    if not known or len(known) < len(counts):
+        return none("not every request states its output tokens")
     if wall <= 0:
         return none("the phase has no duration")
     return Value(value=sum(known) * NANOSECONDS / wall)

@@ -20,3 +20,5 @@ class StreamFlag(StrEnum):
     MALFORMED_EVENT = "malformed_event"
     UNKNOWN_FINISH_REASON = "unknown_finish_reason"
     USAGE_CONTRADICTS = "usage_contradicts"
+    USAGE_FELL = "usage_fell"
+    """A later usage states fewer output tokens than an earlier one: none of them can be believed."""
