@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from fairtrial.evidence.documents import read
 from fairtrial.judge.client_seen import Seen, seen
+from fairtrial.judge.client_times import impossible
 from fairtrial.judge.tables import clip, sealed
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.client import ClientReport, Spread
@@ -17,6 +18,12 @@ from fairtrial.stats.due_times import due_times
 RESOLUTION = 127
 """The client keeps durations in classes that are at most a 128th of their values wide, and states the
 largest of a class; that its classes are cut in single precision adds less than one part in a million."""
+
+TICK_NS = 5_000_000
+"""How often a load process looks at its loop; looks that came late count as if they had been in time."""
+TICKS_OFF = 0.1
+"""Share of these looks that may be missing: none is counted for what the loop is late at its very end."""
+SPARE_TICKS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +64,18 @@ def checked(
     if header is None:
         absent = found.absent or "no captures can be read that prove the client's report"
         return PhaseClient(None, absent, ())
-    unplanned = tuple(_schedule(workload, header, captures))
+    wrong = (*_schedule(workload, header, captures), *impossible(header, captures))
     if found.report is None:
-        return replace(found, faults=unplanned)
+        return replace(found, faults=wrong)
     again = seen(captures)
     faults = (
         *_of_another(found.report, workload, header),
         *_spans(found.report, again),
         *_rates(found.report, again),
         *_figures(found.report, again),
+        *_shapes(found.report),
     )
-    return replace(found, faults=(*unplanned, *(f"the client's report {fault}" for fault in faults)))
+    return replace(found, faults=(*wrong, *(f"the client's report {fault}" for fault in faults)))
 
 
 def _schedule(workload: FrozenWorkload, header: TableHeader, captures: Sequence[Capture]) -> Iterator[str]:
@@ -155,12 +163,32 @@ def _spans(report: ClientReport, again: Seen) -> Iterator[str]:
         return
     started = min((process.started_ns for process in report.processes), default=last)
     ended = max((process.ended_ns for process in report.processes), default=first)
-    if started > first or ended < last or ended <= started:
+    turned = any(process.ended_ns < process.started_ns for process in report.processes)
+    if turned or started > first or ended < last or ended <= started:
         yield "is of processes that were not there all the time"
         return
     derived = again.busy_ns / (ended - started)
     if not _close(report.in_flight, derived):
         yield f"states {report.in_flight:.4g} requests in flight, its captures give {derived:.4g}"
+
+
+def _shapes(report: ClientReport) -> Iterator[str]:
+    """Percentiles rise, and a timer that is due every 5 ms was due as often as the time says."""
+    named = {
+        "handing": report.handing,
+        "lateness": report.lateness,
+        "turnaround": report.turnaround,
+        "lag of reads": report.read_lag,
+    }
+    for number, process in enumerate(report.processes, start=1):
+        lag, span = process.loop_lag, process.ended_ns - process.started_ns
+        named[f"loop lag of process {number}"] = lag
+        due = span / TICK_NS
+        if lag is not None and span > 0 and abs(lag.n - due) > due * TICKS_OFF + SPARE_TICKS:
+            yield f"states {lag.n} looks at the loop of process {number}, due were {due:.0f}"
+    for name, found in named.items():
+        if found is not None and not found.p50_ns <= found.p90_ns <= found.p99_ns <= found.max_ns:
+            yield f"states percentiles of its {name} that don't rise"
 
 
 def _close(stated: float | None, derived: float | None) -> bool:

@@ -1,6 +1,6 @@
 """Evidence to what the judge works on: the launches that count, their proven rows, every doubt. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairtrial.evidence.documents import canonical, read, sha256_hex
@@ -8,11 +8,11 @@ from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.evidence.progress import LaunchState, Progress, fold
 from fairtrial.judge.journal import CUT, foreign, sound_lines
 from fairtrial.judge.normal import JOURNAL, Normal, PhaseTable, Place, planned
-from fairtrial.judge.phase_tables import PhaseInput, phase_table
+from fairtrial.judge.phase_tables import Origin, PhaseInput, phase_table
 from fairtrial.judge.tables import issue, sealed
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.errors import DocumentError
-from fairtrial.schema.facts import JournalLine, PhaseEnded
+from fairtrial.schema.facts import JournalLine, Opened, PhaseEnded, Resumed
 from fairtrial.schema.identity import Identity
 from fairtrial.schema.judgment import NormaliserIssue
 from fairtrial.schema.plan import FrozenPlan
@@ -28,6 +28,15 @@ class _Found:
     issues: list[NormaliserIssue] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Journal:
+    """What the journal says of phases and of the clocks that they were timed by."""
+
+    ends: Mapping[tuple[str, str, Phase], JournalLine]
+    origins: Mapping[int, Origin]
+    """Of each boot."""
+
+
 def normalise(evidence: EvidenceSet) -> Normal:
     """Read everything once. Never raises on damaged evidence: each doubt is an issue."""
     lines, problems = sound_lines(evidence)
@@ -39,8 +48,9 @@ def normalise(evidence: EvidenceSet) -> Normal:
         for line in lines
         if isinstance(line.fact, PhaseEnded)
     }
+    origins = _origins(lines)
     for place, launch in found.launches.items():
-        _read_phases(evidence, place, launch, ends, found)
+        _read_phases(evidence, place, launch, _Journal(ends, origins), found)
     for launch in progress.launches.values():
         _read_identity(evidence.files, launch, found)
     return Normal(
@@ -79,13 +89,13 @@ def _read_phases(
     evidence: EvidenceSet,
     place: Place,
     launch: LaunchState,
-    ends: Mapping[tuple[str, str, Phase], JournalLine],
+    journal: _Journal,
     found: _Found,
 ) -> None:
     workload = evidence.plan.workload(place.workload)
     for phase in Phase:
         cases = cases_of(workload, phase)
-        line = ends.get((launch.id, place.workload, phase))
+        line = journal.ends.get((launch.id, place.workload, phase))
         if line is None or not isinstance(line.fact, PhaseEnded):
             if not cases:
                 found.tables[place, phase] = _nothing_planned(place, phase, launch.id)
@@ -94,6 +104,7 @@ def _read_phases(
             place=place,
             ended=line.fact,
             boot=line.boot,
+            origin=journal.origins.get(line.boot),
             workload=workload,
             cases=cases,
             files=evidence.files,
@@ -101,6 +112,15 @@ def _read_phases(
         table, issues = phase_table(given)
         found.tables[place, phase] = table
         found.issues.extend(issues)
+
+
+def _origins(lines: Sequence[JournalLine]) -> dict[int, Origin]:
+    """What the offsets of each boot count from, by the first fact of each segment of the journal."""
+    return {
+        line.boot: (line.fact.origin_mono_ns, line.fact.origin_wall_ns)
+        for line in lines
+        if isinstance(line.fact, Opened | Resumed)
+    }
 
 
 def _nothing_planned(place: Place, phase: Phase, launch: str) -> PhaseTable:

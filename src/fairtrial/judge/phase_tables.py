@@ -28,6 +28,10 @@ _UNCLEAN = frozenset(
 """Flags that mean the reader met bytes that it could not make sense of, or counts that can't be true."""
 
 
+Origin = tuple[str, str]
+"""CLOCK_MONOTONIC and CLOCK_REALTIME at the origin of a boot."""
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseInput:
     """What is known of a phase before its files are read."""
@@ -35,6 +39,8 @@ class PhaseInput:
     place: Place
     ended: PhaseEnded
     boot: int
+    origin: Origin | None
+    """Of that boot; None where the journal doesn't tell."""
     workload: FrozenWorkload
     cases: tuple[Case, ...]
     files: Mapping[str, bytes]
@@ -203,6 +209,7 @@ def _header_agrees(
     if header is None:
         return False
     ended, place = given.ended, given.place
+    stated = (header.origin_mono_ns, header.origin_wall_ns)
     agree = {
         "schema": (header.schema, schema),
         "launch": (header.launch, ended.launch),
@@ -211,12 +218,17 @@ def _header_agrees(
         "arm": (header.arm, place.arm),
         "repetition": (header.repetition, place.repetition),
         "boot": (header.boot, given.boot),
+        "origin": (_instant(stated), _instant(given.origin or stated)),
     }
     differs = [f"its {name} is {found}, due is {due}" for name, (found, due) in agree.items() if found != due]
     for reason in differs:
         doubts.fault(artifact, "header-differs", reason)
         doubts.unclean.append(f"{artifact}: {reason}")
     return not differs
+
+
+def _instant(origin: Origin) -> str:
+    return "monotonic {}, wall {}".format(*origin)
 
 
 def _take_issues(issues: tuple[NormaliserIssue, ...], doubts: _Doubts) -> None:

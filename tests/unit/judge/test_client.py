@@ -32,7 +32,7 @@ def capture(number, sent, done, *, due=None, connection=0, handed=20 * US, lags=
         sent_ns=sent,
         handed_ns=None if sent is None else sent + handed,
         done_ns=done,
-        arrivals_ns=tuple(done for _ in lags),
+        arrivals_ns=tuple(done - MS * later for later in reversed(range(len(lags)))),
         sizes=tuple(1 for _ in lags),
         lags_ns=lags,
         offset=0,
@@ -385,3 +385,37 @@ def test_no_report_breaks_the_judge(change):
     found = judged(lambda report: replace(report, **change), where=in_measured_b)
     assert lag_ok(found).holds is False
     assert canonical(found)
+
+
+# Looks at the loop: one is due every 5 ms, so a hundred in the 500 ms of the open loop.
+
+
+def looked(n, *, started=80 * MS):
+    process = replace(OPEN_REPORT.processes[0], started_ns=started, loop_lag=spread(n, 50 * US, 80 * US))
+    return [fault for fault in faults(replace(OPEN_REPORT, processes=(process,))) if "looks" in fault]
+
+
+@pytest.mark.parametrize(("n", "fits"), [(87, False), (88, True), (112, True), (113, False), (1, False)])
+def test_a_loop_is_looked_at_as_often_as_is_due(n, fits):
+    assert (not looked(n)) is fits
+    if not fits:
+        assert looked(n) == [f"the client's report states {n} looks at the loop of process 1, due were 100"]
+
+
+def test_percentiles_rise():
+    fallen = Spread(n=100, p50_ns=9, p90_ns=900, p99_ns=900, max_ns=1)
+    process = replace(OPEN_REPORT.processes[0], loop_lag=fallen)
+    (said,) = faults(replace(OPEN_REPORT, processes=(process,)))
+    assert "percentiles of its loop lag of process 1 that don't rise" in said
+    for changes in ({"p90_ns": 8}, {"p99_ns": 8}, {"p50_ns": 10}):
+        steady = Spread(n=100, p50_ns=9, p90_ns=9, p99_ns=9, max_ns=9)
+        process = replace(OPEN_REPORT.processes[0], loop_lag=replace(steady, **changes))
+        assert faults(replace(OPEN_REPORT, processes=(process,)))
+
+
+def test_no_process_ends_before_it_started():
+    turned = ProcessReport(started_ns=400 * MS, ended_ns=300 * MS, cpu_ns=0, loop_lag=None)
+    workload = OPEN_WORKLOAD.model_copy(update={"client_processes": 2})
+    report = replace(OPEN_REPORT, processes=(*OPEN_REPORT.processes, turned))
+    (said,) = faults(report, workload=workload)
+    assert "not there all the time" in said
