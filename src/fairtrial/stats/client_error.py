@@ -29,11 +29,15 @@ ENOUGH = 100
 """Fewest values with a 99th percentile that is not their maximum."""
 SOME = 10
 """Fewest values with a 90th percentile that is not their maximum."""
+MOST_STANDING = 0.2
+"""The share of its time that a load process may stand still at once: no percentile of few values tells."""
 SHORT_NS = 50_000_000
 """A process whose traffic lasted less than this may have had no time to watch its own loop."""
 
 FULL_WHEN_IDLE = 0.5
 """Mean share of the most in flight from which a late client that had time left waited for free slots."""
+_MOST_DIGITS = 16
+"""A double has no more that mean anything."""
 IDLE_CPU = 0.5
 """A client that was late and had this much of a processor left was kept waiting by others."""
 
@@ -132,10 +136,16 @@ def tail_ns(spread: Spread) -> int:
     return spread.p90_ns if spread.n >= SOME else spread.max_ns
 
 
-def milliseconds(ns: float) -> str:
-    """A duration as people read it, e.g. ``0.08 ms``, ``12 ms``, ``1,250 ms``."""
+def milliseconds(ns: float, digits: int = 2) -> str:
+    """A duration as people read it, e.g. ``0.08 ms``, ``12 ms``, ``1,250 ms``; whole ones are not rounded."""
     size = ns / 1e6
-    return f"{size:,.0f} ms" if size >= 100 else f"{size:.2g} ms"
+    return f"{size:,.{max(digits, len(str(round(size))))}g} ms"
+
+
+def _apart(ns: int, limit: int) -> tuple[str, str]:
+    """What is above its limit, and the limit, with as many digits as show it."""
+    shown = ((milliseconds(ns, digits), milliseconds(limit, digits)) for digits in range(2, _MOST_DIGITS))
+    return next((both for both in shown if both[0] != both[1]), (f"{ns:,} ns", f"{limit:,} ns"))
 
 
 def _fine(bound: int | None, limit: int) -> str:
@@ -178,8 +188,9 @@ def _stamps(report: ClientReport, error: _Error, limit: int) -> Iterator[_Compla
         return
     parts = [f"{milliseconds(error.handing_ns or 0)} to hand a request over"]
     parts.append(f"{milliseconds(error.stamp_ns or 0)} to stamp its first token")
-    said = f"a TTFT may be wrong by {milliseconds(bound)} ({', '.join(parts)})"
-    yield _Complaint(False, f"{said}; {milliseconds(limit)} are let pass", _help(report))
+    wrong, most = _apart(bound, limit)
+    said = f"a TTFT may be wrong by {wrong} ({', '.join(parts)})"
+    yield _Complaint(False, f"{said}; {most} are let pass", _help(report))
 
 
 def _long(report: ClientReport) -> bool:
@@ -194,17 +205,32 @@ def _load(report: ClientReport, limit: int) -> Iterator[_Complaint]:
         return
     turnaround = report.turnaround
     if turnaround is not None and tail_ns(turnaround) > limit:
-        yield _Complaint(
-            False,
-            f"a free slot waits {milliseconds(tail_ns(turnaround))} for its next request; "
-            f"{milliseconds(limit)} are let pass",
-            _help(report),
-        )
+        waits, most = _apart(tail_ns(turnaround), limit)
+        said = f"a free slot waits {waits} for its next request; {most} are let pass"
+        yield _Complaint(False, said, _help(report))
+    yield from _standing(report, limit)
     busiest = max(map(_cpu, report.processes), default=0.0)
     if busiest > MOST_CPU:
         yield _Complaint(
             False,
             f"a load process is busy for {busiest:.1%} of the time; {MOST_CPU:.0%} are let pass",
+            _help(report),
+        )
+
+
+def _standing(report: ClientReport, limit: int) -> Iterator[_Complaint]:
+    """One long standstill may fall into few requests: so it is judged by itself, whatever they show."""
+    stood = [
+        (process.loop_lag.max_ns, process.ended_ns - process.started_ns)
+        for process in report.processes
+        if process.loop_lag is not None
+    ]
+    worst, span = max(stood, default=(0, 0), key=lambda one: one[0] / max(one[1], 1))
+    if worst > max(MOST_STANDING * span, limit):
+        yield _Complaint(
+            False,
+            f"a load process stood still for {milliseconds(worst)} of {milliseconds(span)}; "
+            f"{MOST_STANDING:.0%} of its time are let pass",
             _help(report),
         )
 
@@ -216,11 +242,8 @@ def _open_loop(report: ClientReport, limit: int) -> Iterator[_Complaint]:
         return
     hint = _over_cap(report) or _help(report)
     if tail_ns(lateness) > limit:
-        yield _Complaint(
-            False,
-            f"requests are sent {milliseconds(tail_ns(lateness))} late; {milliseconds(limit)} are let pass",
-            hint,
-        )
+        late, most = _apart(tail_ns(lateness), limit)
+        yield _Complaint(False, f"requests are sent {late} late; {most} are let pass", hint)
     asked, achieved = report.asked_rate, report.achieved_rate
     if lateness.n < 2:
         return

@@ -213,4 +213,71 @@ def test_every_fault_is_named() -> None:
 
 def test_durations_as_people_read_them() -> None:
     shown = {80 * US: "0.08 ms", 12 * MS: "12 ms", 2500 * US: "2.5 ms", 1250 * MS: "1,250 ms", 0: "0 ms"}
+    shown |= {99_600 * US: "99.6 ms", 1_250_400 * US: "1,250 ms", 1: "1e-06 ms"}
     assert {ns: milliseconds(ns) for ns in shown} == shown
+
+
+@pytest.mark.parametrize(
+    ("handing", "said"),
+    [
+        # With 50 us of the kernel's: against 500 us.
+        (
+            451 * US,
+            "wrong by 0.501 ms (0.45 ms to hand a request over, 0.05 ms to stamp its first token); 0.5 ms",
+        ),
+        (
+            450_001,
+            "wrong by 0.500001 ms (0.45 ms to hand a request over, 0.05 ms to stamp its first token); 0.5 ms",
+        ),
+        (
+            550 * US,
+            "wrong by 0.6 ms (0.55 ms to hand a request over, 0.05 ms to stamp its first token); 0.5 ms",
+        ),
+    ],
+)
+def test_what_is_above_its_limit_reads_so(handing: int, said: str) -> None:
+    assert f"{said} are let pass" in judged(replace(CLOSED, handing=spread(handing)), 1.0).reason
+
+
+def test_slots_and_sends_above_their_limit_read_so() -> None:
+    closed = judged(replace(CLOSED, turnaround=spread(2_504 * US)))
+    assert closed.reason == "a free slot waits 2.504 ms for its next request; 2.5 ms are let pass"
+    late = judged(replace(OPEN, lateness=spread(150_000_400)), 3000.0 * MS)
+    assert late.reason == "requests are sent 150.0004 ms late; 150 ms are let pass"
+
+
+# Of 4 s that a process was there a fifth is 800 ms. A thousand looks at its loop show it at their end only.
+
+
+def stood(ns: int, span: int = 4 * S) -> ProcessReport:
+    lag = Spread(n=800, p50_ns=US, p90_ns=US, p99_ns=US, max_ns=ns)
+    return replace(process(span=span), loop_lag=lag)
+
+
+@pytest.mark.parametrize(("ns", "holds"), [(800 * MS, True), (800 * MS + 1, False)])
+def test_a_closed_loop_that_stood_still_for_a_fifth_of_its_time(ns: int, holds: bool) -> None:
+    found = judged(replace(CLOSED, processes=(process(), stood(ns))))
+    assert found.holds is holds
+    if not holds:
+        assert (
+            found.reason == "a load process stood still for 800 ms of 4,000 ms; 20% of its time are let pass"
+        )
+        assert found.hint.startswith("free processors for the client")
+    # In an open loop every request tells how late it was.
+    assert judged(replace(OPEN, processes=(stood(ns),))).holds is True
+
+
+def test_a_standstill_is_one_of_its_own_process() -> None:
+    # 1 s is less than a fifth of 8 s, 300 ms are more than a fifth of 1 s.
+    assert judged(replace(CLOSED, processes=(stood(S, 8 * S),))).holds is True
+    found = judged(replace(CLOSED, processes=(stood(S, 8 * S), stood(300 * MS, S))))
+    assert "stood still for 300 ms of 1,000 ms" in found.reason
+    # Not longer than a slot may be idle: 2.5 ms of 50 ms.
+    assert judged(replace(CLOSED, processes=(stood(2500 * US, 10 * MS),))).holds is True
+    assert judged(replace(CLOSED, processes=(stood(2501 * US, 10 * MS),))).holds is False
+
+
+def test_a_full_open_loop_is_told_so_for_its_rate_alone() -> None:
+    found = judged(replace(OPEN, achieved_rate=40.0, in_flight=1000.0))
+    assert found.reason == "40 requests a second were sent of 50 asked for; 99% of them are the least"
+    assert found.hint.startswith("concurrency above 1024, or a lower rate")
