@@ -374,6 +374,37 @@ def test_an_output_that_is_there_is_not_replaced(program):
     assert len(read_rows(path)[1]) == 2
 
 
+def limited(program, url, kibibytes, *words):
+    """A run whose files can't grow beyond a size, as on a full disk."""
+    command = f'ulimit -f {kibibytes}; exec "$0" -m fairtrial bench "$@"'
+    return subprocess.run(
+        ["bash", "-c", command, sys.executable, url, *SMALL, *words, "--output", "out.ndjson"],
+        cwd=program.home,
+        env=program.env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_full_disk_below_the_output_keeps_the_summary(program):
+    # Raw bytes of a stage of 8 requests take some 16 kB, their rows some 8 kB: only all stages together
+    # are too much.
+    with paced(ttft_ms=1.0, itl_ms=0.0) as server:
+        sweep = ",".join(map(str, range(1, 9)))
+        done = limited(program, server.url, 32, "--requests", "8", "--concurrency", sweep)
+    assert done.returncode == 4
+    (line,) = [line for line in lines(done.stderr) if "requests in" not in line]
+    assert line.startswith("fairtrial: out.ndjson: can't write the requests: File too large")
+    assert "8 ok, 0 failed" in done.stdout
+    assert "requests: out.ndjson" in done.stdout
+    _, rows = read_rows(program.home / "out.ndjson")
+    assert {row.stage for row in rows} >= {1, 2}
+    assert len(rows) < 64
+    assert [path.name for path in program.home.iterdir() if "rows" in path.name] == []
+
+
 def test_ctrl_c_keeps_what_was_measured(program, eventually):
     with paced(ttft_ms=100.0) as server:
         process = program.start(

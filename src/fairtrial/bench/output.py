@@ -1,13 +1,15 @@
 """The file of requests: NDJSON that grows stage by stage, or Parquet made of it at the end."""
 
+import fcntl
 import os
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.util import find_spec
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Protocol, Self
+from typing import Protocol, Self
 
 import orjson
 
@@ -17,6 +19,10 @@ from fairtrial.schema.bench import BenchHeader
 from fairtrial.schema.errors import UsageError
 
 PARQUET = ".parquet"
+ROWS, MADE = ".rows", ".made"
+"""Ends of the names of files that a run needs beside its output; one that was killed leaves them."""
+AT_ONCE = 2**20
+"""Bytes of rows that are written together."""
 SUFFIXES = (".ndjson", ".jsonl", PARQUET)
 
 
@@ -80,20 +86,24 @@ class RequestFile:
     """Context manager. What was added is in the file when a stage ends, also if the run is interrupted.
 
     An old file of that name stands until the first stage is over. Parquet is made when it is
-    closed, of rows that were on disk all along.
+    closed, of rows that were on disk all along. Where the disk is full, what is there ends with a whole row.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._parquet = path.suffix == PARQUET
-        self._rows_path = path.with_name(f".{path.name}.{secrets.token_hex(4)}.rows")
-        self._rows: IO[bytes] | None = None
+        self._rows_path = path.with_name(f".{path.name}.{secrets.token_hex(4)}{ROWS}")
+        self._rows: FileIO | None = None
         self._header = b""
-        self._in_place = False
+        self._whole_stages = False
+        self.in_place = False
+        """Whether there is a file of this run under its name."""
 
     def __enter__(self) -> Self:
         with files.at_edge("write the requests", self._path):
-            self._rows = self._rows_path.open("xb")
+            # Not buffered: what can't be written must fail where somebody says so, and not when it is closed.
+            self._rows = FileIO(self._rows_path, "x")
+            fcntl.flock(self._rows, fcntl.LOCK_EX)
         return self
 
     def __exit__(
@@ -101,13 +111,15 @@ class RequestFile:
     ) -> None:
         if self._rows is None:
             return
-        self._rows.close()
+        with suppress(OSError):
+            self._rows.close()
         try:
-            if self._in_place and self._parquet:
+            if self._whole_stages and self._parquet:
                 self._write_parquet()
         finally:
-            if self._parquet or not self._in_place:
-                self._rows_path.unlink(missing_ok=True)
+            if not self.in_place or self._parquet:
+                with suppress(OSError):
+                    self._rows_path.unlink(missing_ok=True)
 
     def header(self, header: BenchHeader) -> None:
         """What the rows are of; comes first.
@@ -117,7 +129,7 @@ class RequestFile:
         """
         self._header = orjson.dumps(header)
         if not self._parquet:
-            self._write([self._header])
+            self._write([self._header + b"\n"])
 
     def add_table(self, table: Path, stage: int) -> None:
         """Every record of a stage's request table, with the stage's number.
@@ -126,33 +138,53 @@ class RequestFile:
             EvidenceError: The table can't be read or the file not be written.
         """
         mark = b',"stage":%d}\n' % stage
-        with files.at_edge("write the requests", self._path), table.open("rb") as lines:
+        with files.at_edge("read the records", table), table.open("rb") as lines:
             next(lines, None)
             self._write(line.rstrip()[:-1] + mark for line in lines)
+        with files.at_edge("write the requests", self._path):
             self._settle()
 
     def _write(self, lines: Iterable[bytes]) -> None:
+        """Write whole lines, many at a time."""
+        waiting, size = list[bytes](), 0
+        for line in lines:
+            waiting.append(line)
+            size += len(line)
+            if size >= AT_ONCE:
+                self._put(b"".join(waiting))
+                waiting, size = [], 0
+        self._put(b"".join(waiting))
+
+    def _put(self, data: bytes) -> None:
         rows = self._rows
         if rows is None:
             return
+        written, begun = 0, 0
         with files.at_edge("write the requests", self._path):
-            for line in lines:
-                rows.write(line if line.endswith(b"\n") else line + b"\n")
-            rows.flush()
+            begun = rows.tell()
+            try:
+                while written < len(data):
+                    written += rows.write(data[written:])
+            except OSError:
+                with suppress(OSError):
+                    rows.truncate(begun + data.rfind(b"\n", 0, written) + 1)
+                raise
 
     def _settle(self) -> None:
         """From the first whole stage on the file stands under its name."""
-        if not self._in_place:
+        if not self._whole_stages:
             if not self._parquet:
                 self._rows_path.rename(self._path)
-            self._in_place = True
+                self.in_place = True
+            self._whole_stages = True
 
     def _write_parquet(self) -> None:
-        made = self._rows_path.with_suffix(".made")
+        made = self._rows_path.with_suffix(MADE)
         try:
             with files.at_edge("write the requests", self._path):
                 to_parquet(self._rows_path, made, self._header)
                 made.rename(self._path)
+                self.in_place = True
         finally:
             with suppress(OSError):
                 made.unlink(missing_ok=True)

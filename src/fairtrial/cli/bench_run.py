@@ -78,7 +78,8 @@ def _request_file(path: Path | None) -> "RequestFile | nullcontext[None]":
 
 def _show(run: Bench, wanted: BenchArguments) -> BenchSummary | None:
     """Print what was measured, as far as it came."""
-    summary = run.summary(wanted.output)
+    written = run.sink is not None and run.sink.in_place
+    summary = run.summary(wanted.output if written else None)
     if summary is None:
         return None
     from fairtrial.bench.text import summary_lines

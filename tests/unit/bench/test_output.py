@@ -1,8 +1,10 @@
 """The file of requests: what is in it, when, and what is refused before any traffic."""
 
 import os
+import resource
+import signal
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 
@@ -78,14 +80,59 @@ def test_what_was_measured_is_kept_when_the_run_ends_badly(tmp_path):
     assert len(path.read_bytes().splitlines()) == 4
 
 
-def test_a_full_disk_is_one_line(tmp_path):
+@contextmanager
+def largest_file(size):
+    """As on a full disk, writing beyond this many bytes of a file fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
+
+
+def test_a_full_disk_in_the_first_stage_leaves_no_file(tmp_path):
     path = tmp_path / "out.ndjson"
-    with RequestFile(path) as sink:
-        sink.header(HEADER)
-        sink._rows.close()
-        sink._rows = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 - the sink closes it
-        with pytest.raises(EvidenceError, match="No space left"):
-            sink.add_table(table(tmp_path / "a", ROWS), 1)
+    source = table(tmp_path / "a", ROWS * 20)
+    sink = RequestFile(path)
+
+    def run():
+        with sink:
+            sink.header(HEADER)
+            sink.add_table(source, 1)
+
+    with largest_file(8000), pytest.raises(EvidenceError, match="can't write the requests") as error:
+        run()
+    assert error.value.where == str(path)
+    assert not sink.in_place
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_full_disk_in_a_later_stage_leaves_whole_lines(tmp_path):
+    path = tmp_path / "out.ndjson"
+    first, second = table(tmp_path / "a", ROWS), table(tmp_path / "b", ROWS * 20)
+    sink = RequestFile(path)
+
+    def run():
+        with sink:
+            sink.header(HEADER)
+            sink.add_table(first, 1)
+            with largest_file(path.stat().st_size + 4000):
+                sink.add_table(second, 2)
+
+    with pytest.raises(EvidenceError, match="can't write the requests"):
+        run()
+    data = path.read_bytes()
+    assert data.endswith(b"}\n")
+    _, *rows = [orjson.loads(line) for line in data.splitlines()]
+    assert [row["stage"] for row in rows[:3]] == [1, 1, 1]
+    later = [row["stage"] for row in rows[3:]]
+    assert 0 < len(later) < 60
+    assert set(later) == {2}
+    assert sink.in_place
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "out.ndjson"]
 
 
 def test_refusals_before_any_traffic(tmp_path):
