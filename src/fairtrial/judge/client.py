@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from fairtrial.evidence.documents import read
 from fairtrial.judge.client_seen import Seen, seen
-from fairtrial.judge.client_times import impossible
+from fairtrial.judge.client_times import impossible, over_ns
 from fairtrial.judge.tables import clip, sealed
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.client import ClientReport, Spread
@@ -70,7 +70,7 @@ def checked(
     again = seen(captures)
     faults = (
         *_of_another(found.report, workload, header),
-        *_spans(found.report, again),
+        *_spans(found.report, again, max(map(over_ns, captures), default=0)),
         *_rates(found.report, again),
         *_figures(found.report, again),
         *_shapes(found.report),
@@ -156,10 +156,10 @@ def _agrees(stated: Spread | None, derived: Spread | None) -> bool:
     )
 
 
-def _spans(report: ClientReport, again: Seen) -> Iterator[str]:
-    """The processes were there while the requests were, and so many requests were in flight."""
-    first, last = again.first_sent_ns, again.last_done_ns
-    if first is None or last is None:
+def _spans(report: ClientReport, again: Seen, last: int) -> Iterator[str]:
+    """The processes were there until the last request was over, and so many were in flight."""
+    first = again.first_sent_ns
+    if first is None:
         return
     started = min((process.started_ns for process in report.processes), default=last)
     ended = max((process.ended_ns for process in report.processes), default=first)

@@ -32,7 +32,6 @@ class Seen:
     sent_rate: float | None
     """Requests a second as they were sent; None below two."""
     first_sent_ns: int | None
-    last_done_ns: int | None
 
 
 def seen(captures: Sequence[Capture]) -> Seen:
@@ -52,7 +51,6 @@ def seen(captures: Sequence[Capture]) -> Seen:
         due_rate=_rate(due),
         sent_rate=_rate(sends),
         first_sent_ns=sends[0] if sends else None,
-        last_done_ns=max((capture.done_ns for capture in captures), default=None),
     )
 
 

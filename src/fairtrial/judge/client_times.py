@@ -28,10 +28,30 @@ def impossible(header: TableHeader, captures: Sequence[Capture]) -> Iterator[str
         yield f"stamps of the {header.stamps.value} are declared, {header.transport.value} has none"
     rules = _Rules(kernel=header.stamps is StampSource.KERNEL, own=header.transport is Transport.OWN)
     for said, broken in rules.all():
-        cases = [capture.case for capture in captures if broken(capture)]
-        if cases:
-            more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
-            yield f"case {cases[0]}{more}: {said}"
+        yield from _named(said, [capture.case for capture in captures if broken(capture)])
+    yield from _named("it was sent before its connection was free", _overlapping(captures))
+
+
+def _named(said: str, cases: Sequence[str]) -> Iterator[str]:
+    if cases:
+        more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
+        yield f"case {cases[0]}{more}: {said}"
+
+
+def _overlapping(captures: Sequence[Capture]) -> list[str]:
+    """A connection carries one request at a time, and the next only when the last answer was read."""
+    by_connection: dict[int, list[tuple[int, int, str]]] = {}
+    for capture in captures:
+        if capture.sent_ns is not None:
+            span = capture.sent_ns, over_ns(capture), capture.case
+            by_connection.setdefault(capture.connection, []).append(span)
+    pairs = (pair for spans in by_connection.values() for pair in pairwise(sorted(spans)))
+    return [case for (_, over, _), (sent, _, case) in pairs if sent < over]
+
+
+def over_ns(capture: Capture) -> int:
+    """When the program knew that a request was over: its last bytes may have waited for it."""
+    return max((*_reads(capture), capture.done_ns))
 
 
 @dataclass(frozen=True, slots=True)

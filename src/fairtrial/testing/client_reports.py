@@ -17,7 +17,7 @@ _TURNAROUND_NS = 1_000_000
 def client_report(workload: FrozenWorkload, captures: Sequence[Capture]) -> ClientReport:
     """The report of a client that sent these requests one after the other."""
     started = min(capture.sent_ns or 0 for capture in captures)
-    ended = max(capture.done_ns for capture in captures)
+    ended = max(capture.done_ns for capture in captures) + LAG_NS  # when the last bytes were read
     span, sent = ended - started, len(captures)
     last_sent = max(capture.sent_ns or 0 for capture in captures)
     busy = sum(capture.done_ns - (capture.sent_ns or 0) for capture in captures)

@@ -419,3 +419,13 @@ def test_no_process_ends_before_it_started():
     report = replace(OPEN_REPORT, processes=(*OPEN_REPORT.processes, turned))
     (said,) = faults(report, workload=workload)
     assert "not there all the time" in said
+
+
+def test_processes_are_there_until_the_last_bytes_are_read():
+    # The last bytes came at 560 ms; the process ended at 580 ms.
+    def read_late(lag):
+        last = replace(OPEN_CAPTURES[-1], lags_ns=(lag,))
+        return [fault for fault in faults(captures=(*OPEN_CAPTURES[:-1], last)) if "all the time" in fault]
+
+    assert read_late(20 * MS) == []
+    assert read_late(20 * MS + 1) != []

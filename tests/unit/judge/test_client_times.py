@@ -147,10 +147,22 @@ def test_aiohttp_never_has_stamps_of_the_kernel():
 
 
 def test_the_first_case_is_named_and_the_others_counted():
-    late = [replace(WHOLE, case=f"c00{n}", done_ns=31 * MS) for n in range(3)]
+    late = [replace(WHOLE, case=f"c00{n}", connection=n + 1, done_ns=31 * MS) for n in range(3)]
     assert list(impossible(HEADER, [WHOLE, *late])) == [
         "case c000 and 2 more: it did not end when its last bytes arrived, or after"
     ]
+
+
+def test_a_connection_carries_one_request_at_a_time():
+    # The last bytes of the first arrive at 30 ms and are read at 30.01 ms.
+    def after(sent, connection=0):
+        moved = tuple(at + 20 * MS for at in WHOLE.arrivals_ns)
+        times = {"sent_ns": sent, "handed_ns": sent, "arrivals_ns": moved, "done_ns": 50 * MS}
+        return list(impossible(HEADER, [replace(WHOLE, case="c1", connection=connection, **times), WHOLE]))
+
+    assert after(30 * MS + 10 * US) == []
+    assert after(30 * MS + 10 * US - 1) == ["case c1: it was sent before its connection was free"]
+    assert after(29 * MS, connection=1) == []
 
 
 def changed(table, change):
