@@ -374,11 +374,12 @@ def test_an_output_that_is_there_is_not_replaced(program):
     assert len(read_rows(path)[1]) == 2
 
 
-def limited(program, url, kibibytes, *words):
+def limited(program, url, kibibytes, *words, long=False):
     """A run whose files can't grow beyond a size, as on a full disk."""
+    shape = ("--input-tokens", "32", "--output-tokens", "100", "--warmup", "3") if long else SMALL
     command = f'ulimit -f {kibibytes}; exec "$0" -m fairtrial bench "$@"'
     return subprocess.run(
-        ["bash", "-c", command, sys.executable, url, *SMALL, *words, "--output", "out.ndjson"],
+        ["bash", "-c", command, sys.executable, url, *shape, *words, "--output", "out.ndjson"],
         cwd=program.home,
         env=program.env,
         capture_output=True,
@@ -403,6 +404,30 @@ def test_a_full_disk_below_the_output_keeps_the_summary(program):
     assert {row.stage for row in rows} >= {1, 2}
     assert len(rows) < 64
     assert [path.name for path in program.home.iterdir() if "rows" in path.name] == []
+
+
+def test_a_full_disk_below_the_raw_bytes_keeps_what_was_measured(program):
+    # A response takes some 20 kB: a file of 2 MiB takes some 100 of them; their rows take a few hundred kB.
+    with paced(ttft_ms=1.0, itl_ms=0.2) as server:
+        done = limited(program, server.url, 2048, "--requests", "400", long=True)
+    assert done.returncode == 4
+    assert "can't go on with the load: File too large" in done.stdout
+    assert "fairtrial-bench-" in done.stderr
+    assert "ulimit -f" in done.stderr
+    _, rows = read_rows(program.home / "out.ndjson")
+    ok = sum(row.outcome == "ok" for row in rows)
+    assert 20 < ok == len(rows) < 400
+    assert f"{ok} ok, 0 failed" in done.stdout
+
+
+@pytest.mark.parametrize("load", [("--concurrency", "64"), ("--rate", "1000")])
+def test_too_few_open_files_are_no_fault_of_the_server(program, load):
+    with paced(ttft_ms=300.0) as server:
+        done = limited(program, server.url, "unlimited -n 48", "--requests", "64", *load)
+    assert done.returncode == 4
+    assert "connection_refused" not in done.stdout + done.stderr
+    assert "Too many open files" in done.stderr
+    assert "ulimit -n" in done.stderr
 
 
 def test_ctrl_c_keeps_what_was_measured(program, eventually):

@@ -1,5 +1,6 @@
 """What a stage came to, from the files that its traffic left."""
 
+from fairtrial.bench.options import as_options
 from fairtrial.bench.rows import read_records
 from fairtrial.bench.summary import stage_summary
 from fairtrial.bench.tally import Tally
@@ -30,5 +31,5 @@ def stage_outcome(
         report,
         span=(result.started_ns, result.ended_ns),
         processes=processes if report is None else max(len(report.processes), 1),
-        ended_early=result.ended_early,
+        ended_early=None if result.ended_early is None else as_options(result.ended_early),
     )

@@ -60,6 +60,11 @@ class PhaseFiles:
         """The client's report of itself."""
         return self.directory / "client.json"
 
+    @property
+    def reserve(self) -> Path:
+        """Space for the records, held while there is traffic: a disk that it fills can still take them."""
+        return self.directory / "reserve"
+
     def items(self, shard: int) -> Path:
         """What a load process sends."""
         return self.directory / f"items-{shard}.jsonl"
@@ -101,6 +106,7 @@ class CaptureWriter:
     _bytes: list[bytes] = field(default_factory=list)
     _rows: list[bytes] = field(default_factory=list)
     _unwritten: int = 0
+    _failure: OSError | None = None
 
     def add(self, item: Item, exchange: "Exchange") -> None:
         """Take the capture of a request that is over.
@@ -124,16 +130,22 @@ class CaptureWriter:
         Raises:
             OSError: The disk is full or gone.
         """
+        if self._failure is not None:
+            raise self._failure  # what is written after a gap would not stand where its rows say
         if not self._rows:
             return
         responses, rows = b"".join(self._bytes), b"".join(self._rows)
         self._bytes.clear()
         self._rows.clear()
         self._unwritten = 0
-        self.responses.write(responses)
-        self.responses.flush()
-        self.index.write(rows)
-        self.index.flush()
+        try:
+            self.responses.write(responses)
+            self.responses.flush()
+            self.index.write(rows)
+            self.index.flush()
+        except OSError as error:
+            self._failure = error
+            raise
 
 
 def capture_row(item: Item, exchange: "Exchange", origin_mono_ns: int, offset: int) -> dict[str, Any]:

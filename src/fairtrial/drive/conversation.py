@@ -29,8 +29,8 @@ class Outcome:
 
     figures: tuple[Mapping[str, Any], ...] | None
     """What the processes say of themselves, by shard; None if not all could."""
-    death: WorkerDiedError | None
-    """The first worker that was gone."""
+    death: DriverError | None
+    """Why the first worker is gone, or could not go on."""
     stopped: bool
     lost: tuple[WorkerProcess, ...]
     """Workers that can't be used any more."""
@@ -45,16 +45,12 @@ class Conversation:
         self._counts: dict[WorkerProcess, tuple[int, int]] = {}
         self._preparing = set(workers)
         self._gone: set[WorkerProcess] = set()
-        self._death: WorkerDiedError | None = None
+        self._death: DriverError | None = None
         self._deadline: float | None = None
         self._stopped = False
 
     def lead(self, token: str | None, on_progress: OnProgress, should_abort: ShouldAbort) -> Outcome:
-        """Have it done.
-
-        Raises:
-            DriverError: A worker could not do what it was told.
-        """
+        """Have it done, as far as it can be."""
         for worker, order in self._orders.items():
             self._tell(worker, b'{"order":' + order.to_json() + b',"token":' + orjson.dumps(token) + b"}")
         while self._silent() and (self._deadline is None or monotonic() < self._deadline):
@@ -74,8 +70,8 @@ class Conversation:
 
     def _take(self, worker: WorkerProcess, message: dict[str, Any], on_progress: OnProgress) -> None:
         if "error" in message:
-            raise DriverError(str(message["error"]), where="load worker")
-        if "figures" in message:
+            self._lose(worker, DriverError(message["error"], where=message["where"], hint=message["hint"]))
+        elif "figures" in message:
             self._figures[worker] = message["figures"]
         elif "ready" in message:
             self._preparing.discard(worker)
@@ -102,7 +98,7 @@ class Conversation:
         except WorkerDiedError as error:
             self._lose(worker, error)
 
-    def _lose(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
+    def _lose(self, worker: WorkerProcess, error: DriverError) -> None:
         """Without one of its parts the load is not what was asked for: the others stop."""
         self._gone.add(worker)
         self._death = self._death or error

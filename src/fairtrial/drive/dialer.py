@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import socket
 import ssl
 from collections.abc import Iterator
@@ -45,6 +46,7 @@ class Dialer:
 
         Raises:
             ConnectError: It could not be opened; it carries the class of the reason.
+            OSError: This process may open no more files: that is no fault of the server.
         """
         if self._order.transport is Transport.AIOHTTP:
             return self._by_aiohttp()
@@ -53,6 +55,8 @@ class Dialer:
             async with asyncio.timeout(self._timeout_s):
                 return await self._connect(number)
         except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise
             raise ConnectError(connect_error_class(error), number) from error
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ import orjson
 from fairtrial.drive.capture_files import PhaseFiles
 from fairtrial.drive.conversation import Conversation, OnProgress, Outcome, ShouldAbort
 from fairtrial.drive.message import token_bytes
-from fairtrial.drive.phase_files import Prepared, prepare
+from fairtrial.drive.phase_files import Prepared, prepare, release
 from fairtrial.drive.self_report import client_report
 from fairtrial.drive.shards import merge
 from fairtrial.drive.traffic import TrafficJob
@@ -146,13 +146,12 @@ def _result(
 
     paths = PhaseFiles(job.directory)
     shards = len(prepared.orders)
+    release(paths, shards)
     if shards > 1:
         merge(paths, shards)
     decoded = decode_captures(paths, job.table_header, job.token, should_abort)
     report = client_report(job, prepared.due, outcome.figures, decoded) if outcome.figures else None
     with files.at_edge("write the client's report", paths.client):
-        for shard in range(shards):
-            paths.items(shard).unlink()
         if report is not None:
             paths.client.write_bytes(orjson.dumps(report, option=orjson.OPT_APPEND_NEWLINE))
     if outcome.death is not None and not decoded.attempted:

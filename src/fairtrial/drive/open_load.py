@@ -172,6 +172,9 @@ class OpenLoad(Load):
             made: Link | ConnectError = await self.unless_stopped(self.dialer.connect())
         except StoppedError:
             return
+        except OSError as error:
+            self.fail(error)
+            return
         except ConnectError as error:
             made = error
         finally:

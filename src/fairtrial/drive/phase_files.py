@@ -1,5 +1,6 @@
 """The files of a phase before its traffic: every request is built before the first is sent."""
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from fairtrial.drive.self_report import Moments
 from fairtrial.drive.shards import slots_of
 from fairtrial.drive.traffic import Outgoing, TrafficJob
 from fairtrial.evidence import files
+
+RECORD_BYTES, MOST_RESERVED = 4096, 64 * 2**20
+"""Room on the disk that is kept for each record, and for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,28 @@ def prepare(job: TrafficJob) -> Prepared:
         for shard in range(shards if shards > 1 else 0):
             paths.shard_index(shard).open("xb").close()
             paths.shard_responses(shard).open("xb").close()
+        _reserve(paths, tally.requests)
     due = Moments(tally.requests, tally.first_due_ns, tally.last_due_ns) if job.open_loop else None
     orders = tuple(_order(job, shard, shards, tally.requests, due) for shard in range(shards))
     return Prepared(orders, tally.requests, due)
+
+
+def _reserve(paths: PhaseFiles, requests: int) -> None:
+    with paths.reserve.open("xb") as reserve:
+        if requests:
+            os.posix_fallocate(reserve.fileno(), 0, min(requests * RECORD_BYTES, MOST_RESERVED))
+
+
+def release(paths: PhaseFiles, shards: int) -> None:
+    """Drop what only the traffic needed, to have room for its records.
+
+    Raises:
+        EvidenceError: The directory can't be written.
+    """
+    with files.at_edge("end a phase", paths.directory):
+        paths.reserve.unlink(missing_ok=True)
+        for shard in range(shards):
+            paths.items(shard).unlink(missing_ok=True)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ It reads one JSON message a line on stdin and answers on stdout, one JSON messag
   answers ``{"ready": true}``;
 - ``{"go": n}`` starts its traffic at this time of CLOCK_MONOTONIC in nanoseconds; it answers
   ``{"done": n, "errors": n}`` at most ten times a second and at least once a second, already while it
-  prepares, then ``{"figures": {...}}`` or, whenever something went wrong, ``{"error": "..."}``;
+  prepares, then ``{"figures": {...}}`` or, whenever something went wrong,
+  ``{"error": "...", "where": "...", "hint": "..."}``;
 - ``{"stop": true}`` ends the phase in progress at once, what was captured is kept.
 
 When stdin ends its parent is gone, and so is it, even in the middle of traffic.
@@ -14,6 +15,7 @@ When stdin ends its parent is gone, and so is it, even in the middle of traffic.
 
 import asyncio
 import contextlib
+import errno
 import gc
 import os
 import queue
@@ -46,6 +48,16 @@ SPARE_DESCRIPTORS = 64
 """Open files a worker needs besides its connections."""
 
 
+_DISK_HINT = "free space there, or work on another disk"
+_HINTS = {
+    errno.ENOSPC: _DISK_HINT,
+    errno.EDQUOT: _DISK_HINT,
+    errno.EFBIG: "raise the limit of a file's size (ulimit -f), or send fewer requests",
+    errno.EMFILE: "raise the limit of open files (ulimit -n), or have fewer requests in flight",
+    errno.ENFILE: "the system has too many open files: end what holds them, or have fewer requests in flight",
+}
+
+
 class Worker:
     """Carries out one load order after another."""
 
@@ -62,8 +74,10 @@ class Worker:
             message = self._messages.get()
             try:
                 answer = self._phase(message)
-            except (OSError, FairtrialError) as error:
-                answer = {"error": error.line() if isinstance(error, FairtrialError) else str(error)}
+            except OSError as error:
+                answer = _failure(error, str(message["order"]["directory"]))
+            except FairtrialError as error:
+                answer = {"error": error.message, "where": error.where, "hint": error.hint}
             _say(answer)
 
     def _read_stdin(self) -> None:
@@ -186,6 +200,12 @@ async def _report(counts: _Counts, writer: CaptureWriter, load: Load) -> None:
         if counts.done != said or monotonic() - at >= HEARTBEAT_S:
             said, at = counts.done, monotonic()
             _say({"done": counts.done, "errors": counts.failed})
+
+
+def _failure(error: OSError, directory: str) -> dict[str, object]:
+    """What the system refused, where, and what helps."""
+    message = f"can't go on with the load: {error.strerror or error}"
+    return {"error": message, "where": directory, "hint": _HINTS.get(error.errno or 0, "")}
 
 
 def _say(message: dict[str, object]) -> None:
