@@ -255,7 +255,7 @@ CHANGES = st.sampled_from([
     ("choices", 0, "delta", "tool_calls"), ("choices", 0, "token_ids"), ("choices", 0, "text"), ("choices", 0, "index"),
     ("choices", 0, "finish_reason"), ("choices", 0, "logprobs"), ("choices", 0, "message"), ("choices", 0),
     ("choices", 0, "delta"), ("choices", 0, "response_token_ids"), ("choices",), ("usage",), ("error",), ("object",),
-    ("model",), ("timings",), ("prompt_progress",), ("__verbose",), ("response_token_ids",), ("sglext",), ("meta_info",),
+    ("model",), ("id",), ("timings",), ("prompt_progress",), ("__verbose",), ("response_token_ids",), ("sglext",), ("meta_info",),
 ])  # fmt: skip
 VALUES = st.sampled_from([
     None, "", "z", 0, 1, -1, 2**53, True, False, 0.0, [], {}, [1], [1, 2], [-1], ["x"], [True], [None], "error", "stop",
@@ -287,6 +287,8 @@ def answers(draw):
         )
         events.append(written.encode())
     events += draw(st.sampled_from([[], [STOP], [STOP, b"[DONE]"], [b"[DONE]"]]))
+    # What comes from nowhere: a second stretch of the same answer, maybe after its end, or of another one.
+    events += draw(st.sampled_from([[], events, [event.replace(b'"i"', b'"j"') for event in events]]))
     line_end = draw(st.sampled_from([b"\n", b"\n", b"\r\n", b"\r"]))
     return b"".join(b"data: " + event + line_end * 2 for event in events)
 

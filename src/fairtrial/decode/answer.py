@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairtrial.decode.chunks import Usual, error_of, piece_of, usual_chunk
+from fairtrial.decode.answer_ids import AnswerIds
+from fairtrial.decode.chunks import Usual, error_of, others_speak, piece_of, usual_chunk
 from fairtrial.decode.cumulative import RepeatedAnswer
 from fairtrial.decode.pieces import Piece
 from fairtrial.decode.template import Run, Template
@@ -42,6 +43,8 @@ class Answer:
     """How many token ids each token event carried."""
     first_visible: int | None
     """Which of the token events was the first with text or a tool call."""
+    other_choices: bool
+    """Tokens came of another choice than the one that is read."""
 
 
 LESSONS = 8
@@ -79,7 +82,11 @@ class AnswerDecoder:
         self._malformed = False
         self._event_ids: list[int] = []
         self._first_visible: int | None = None
+        self._answer_ids = AnswerIds()
+        self._other_choices = False
+        self._late = False
         self._template: Template | None = None
+        self._template_id = ""
         self._lessons = LESSONS
 
     def events(self, data: Sequence[bytes]) -> list[int]:
@@ -91,7 +98,7 @@ class AnswerDecoder:
         tokens: list[int] = []
         number = 0
         while number < len(data):
-            run = None if self._template is None else self._template.run(data, number)
+            run = None if self._template is None or self._done else self._template.run(data, number)
             if run is not None:
                 self._run(run)
                 tokens.extend(range(number, number + len(run.counts)))
@@ -145,6 +152,7 @@ class AnswerDecoder:
             flags=frozenset(flags),
             event_ids=tuple(self._event_ids),
             first_visible=self._first_visible,
+            other_choices=self._other_choices,
         )
 
     def _event(self, data: bytes) -> bool:
@@ -153,14 +161,15 @@ class AnswerDecoder:
             return False
         try:
             chunk = load_object(data)
-            usual = usual_chunk(chunk) if self._hurry else None
+            self._answer_ids.note(AnswerIds.of(chunk))
+            usual = usual_chunk(chunk) if self._hurry and not self._done else None
             if usual is None:
                 return self._chunk(chunk)
         except ShapeError:
             self._malformed = True
             return False
         self._note_model(chunk.get("model"))
-        self._learn(data, usual)
+        self._learn(data, chunk, usual)
         content, reasoning, ids = usual
         return bool(content or reasoning or ids) and self._token_event(content, reasoning, ids)
 
@@ -170,6 +179,7 @@ class AnswerDecoder:
         (self._reasoning if run.reasoning else self._content).append(run.text)
         self._ids += run.ids
         self._event_ids += run.counts
+        self._answer_ids.note(self._template_id, len(run.counts))
 
     def _chunk(self, chunk: dict[str, object]) -> bool:
         message = error_of(chunk)
@@ -177,8 +187,10 @@ class AnswerDecoder:
             self._note_error(message)
         self._note_model(chunk.get("model"))
         self._usage.feed(chunk)
+        self._other_choices |= others_speak(chunk)
         piece = self._piece(chunk)
-        fresh = not (piece.instead and self._event_ids)
+        self._late |= self._done and piece.has_token and not piece.instead
+        fresh = not self._done and not (piece.instead and self._event_ids)
         if fresh:
             self._calls.feed(piece.tool_calls, whole=piece.calls_whole)
         self._note_model(piece.model)
@@ -196,6 +208,8 @@ class AnswerDecoder:
     def _piece(self, chunk: dict[str, object]) -> Piece:
         if "meta_info" not in chunk or "choices" in chunk:
             return piece_of(chunk)
+        if self._done:  # nothing after the end is part of the answer's text
+            return RepeatedAnswer().piece(chunk, object_at(chunk, "meta_info") or {})
         self._repeated = self._repeated or RepeatedAnswer()
         return self._repeated.piece(chunk, object_at(chunk, "meta_info") or {})
 
@@ -212,11 +226,13 @@ class AnswerDecoder:
         self._event_ids.append(len(ids))
         return True
 
-    def _learn(self, data: bytes, usual: Usual) -> None:
+    def _learn(self, data: bytes, chunk: dict[str, object], usual: Usual) -> None:
         """Expect further chunks like this one, unless that went wrong too often."""
         if self._lessons and not (self._template is not None and self._template.fits(data)):
             self._lessons -= 1
-            self._template = Template.learn(data, usual) or self._template
+            learnt = Template.learn(data, usual)
+            if learnt is not None:
+                self._template, self._template_id = learnt, AnswerIds.of(chunk)
 
     def _note_model(self, stated: object) -> None:
         if stated == self._last_model or stated is None:
@@ -245,6 +261,8 @@ class AnswerDecoder:
             or (counted and usage.output_tokens not in {None, len(self._ids)})
             or (usage.output_tokens == 0 and bool(self._event_ids)),
             StreamFlag.USAGE_FELL: stated.fell,
+            StreamFlag.TOKENS_AFTER_DONE: self._late,
+            StreamFlag.MIXED_ANSWERS: self._answer_ids.mixed,
             StreamFlag.NO_VISIBLE_CONTENT: self._first_visible is None,
             StreamFlag.TOOL_CALL_MALFORMED: any(
                 call.name is None or not call.arguments_valid_json for call in calls

@@ -16,6 +16,8 @@ _LIMITS = (
 """Where a body says how many tokens it wants at most: OpenAI's older and newer routes, llama.cpp's own,
 SGLang's own, Ollama's own. The first that is there counts."""
 
+_ONE = (None, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -25,6 +27,8 @@ class Asked:
     model: str
     """Cut as the names in answers are; empty where the body names none."""
     output_tokens: int | None
+    one_answer: bool
+    """It asks for one answer, and not for several choices or to several prompts."""
 
     def exceeded_by(self, tokens: int) -> bool:
         """Whether an answer of so many tokens is longer than it may be."""
@@ -42,13 +46,20 @@ def asked_of(sent: bytes) -> Asked:
     try:
         document = load_object(body)
     except ShapeError:
-        return Asked(body, "", None)
+        return Asked(body, "", None, one_answer=False)
     limits = (_limit(document, *place) for place in _LIMITS)
     return Asked(
         body,
         model_name(document.get("model")),
         next((limit for limit in limits if limit is not None), None),
+        one_answer=_asks_once(document),
     )
+
+
+def _asks_once(document: dict[str, object]) -> bool:
+    prompt = document.get("prompt")
+    several = isinstance(prompt, list) and any(not isinstance(one, int) for one in prompt)
+    return document.get("n") in _ONE and not several
 
 
 def _limit(document: dict[str, object], parent: str | None, key: str) -> int | None:

@@ -103,6 +103,27 @@ def piece_of(chunk: Mapping[str, object]) -> Piece:
     return NOTHING
 
 
+def others_speak(chunk: Mapping[str, object]) -> bool:
+    """Whether a choice that :func:`piece_of` doesn't read has a token."""
+    choices = chunk.get("choices")
+    read = False
+    for choice in choices if isinstance(choices, list) else ():
+        if not isinstance(choice, dict):
+            continue
+        if not read and choice.get("index") in _FIRST:
+            read = True
+        elif _speaks(choice):
+            return True
+    return False
+
+
+def _speaks(choice: Mapping[str, object]) -> bool:
+    try:
+        return _choice_piece({}, choice).has_token
+    except ShapeError:
+        return False
+
+
 def _choice_piece(chunk: Mapping[str, object], choice: Mapping[str, object]) -> Piece:
     message = object_at(choice, "delta") or object_at(choice, "message") or {}
     # Some servers send the reasoning under both names at once; it counts once.

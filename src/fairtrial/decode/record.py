@@ -8,7 +8,7 @@ from fairtrial.decode.answer import Answer, outcome_of
 from fairtrial.decode.asked import Asked, asked_of
 from fairtrial.decode.body import DecodingStoppedError, read_body
 from fairtrial.decode.http_body import ResponseFramer
-from fairtrial.decode.http_errors import class_of
+from fairtrial.decode.http_errors import class_of, one_line
 from fairtrial.decode.timeline import NO_TIMES, EventTimes, event_times
 from fairtrial.schema.ends import CaptureEnd
 from fairtrial.schema.errors import EvidenceError
@@ -41,6 +41,10 @@ class Response:
     """A body that should be an answer and is neither JSON nor a stream."""
     message: str | None
     """The server's own error message."""
+    excess: int
+    """Bytes after the end of the response."""
+    fault: str | None
+    """What about its bytes isn't HTTP or can't be decoded."""
 
 
 def decode_response(
@@ -82,6 +86,8 @@ def decode_response(
         malformed=malformed,
         not_json=body.not_json,
         message=body.message,
+        excess=framer.excess,
+        fault=one_line(framer.malformed or body.coding_error or ""),
     )
 
 
@@ -133,7 +139,7 @@ def decode_capture(
         first_token_bounded=times.first_bounded,
         outcome=outcome,
         error=error,
-        detail=None if outcome is Outcome.OK else decoded.message,
+        detail=_detail(decoded, outcome),
         http_status=decoded.status,
         finish_reason=answer.finish_reason,
         flags=_flags(decoded, outcome, asked),
@@ -146,11 +152,24 @@ def decode_capture(
     )
 
 
+def _detail(decoded: Response, outcome: Outcome) -> str | None:
+    """Why a request failed, in words: of bytes that can't be read, what is wrong with them."""
+    if outcome is Outcome.OK:
+        return None
+    if outcome is Outcome.TRANSPORT_ERROR:
+        return decoded.fault or decoded.message
+    return decoded.message or decoded.fault
+
+
 def _flags(decoded: Response, outcome: Outcome, asked: Asked) -> tuple[StreamFlag, ...]:
     flags, stamps = set(decoded.answer.flags), decoded.times.stamps
     stated = decoded.answer.usage.output_tokens
     if stated is not None and asked.exceeded_by(stated):
         flags.add(StreamFlag.USAGE_CONTRADICTS)
+    if decoded.excess:
+        flags.add(StreamFlag.BYTES_AFTER_END)
+    if decoded.answer.other_choices and asked.one_answer:
+        flags.add(StreamFlag.MIXED_ANSWERS)
     if len(stamps) > 1 and min(stamps) == max(stamps):
         flags.add(StreamFlag.SINGLE_BURST)
     if outcome is Outcome.OK and decoded.broken:

@@ -23,9 +23,13 @@ from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import Outcome
 
 _UNCLEAN = frozenset(
-    {StreamFlag.MALFORMED_EVENT, StreamFlag.TOOL_CALL_MALFORMED, StreamFlag.USAGE_CONTRADICTS}
+    {
+        *(StreamFlag.MALFORMED_EVENT, StreamFlag.TOOL_CALL_MALFORMED, StreamFlag.USAGE_CONTRADICTS),
+        *(StreamFlag.MIXED_ANSWERS, StreamFlag.TOKENS_AFTER_DONE),
+    }
 )
-"""Flags that mean the reader met bytes that it could not make sense of, or counts that can't be true."""
+"""Flags that mean the reader met bytes that it could not make sense of, or that are of another answer, or
+counts that can't be true."""
 
 
 Origin = tuple[str, str]

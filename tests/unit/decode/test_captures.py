@@ -257,3 +257,12 @@ def test_metrics_pages_pass_the_strict_checks(name, metric, total):
     reading = counter_sum(parse(body, kind), metric)
     assert reading.reason is None
     assert total is None or reading == Reading(total, None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_real_server_is_thought_to_mix_or_exceed_answers(name):
+    doubts = {
+        *(StreamFlag.MIXED_ANSWERS, StreamFlag.TOKENS_AFTER_DONE, StreamFlag.BYTES_AFTER_END),
+        *(StreamFlag.USAGE_CONTRADICTS, StreamFlag.USAGE_FELL),
+    }
+    assert not doubts & set(decoded(name)[0].flags)
