@@ -8,7 +8,7 @@ from fairtrial.schema.errors import UsageError
 from fairtrial.schema.vocab import Metric
 
 MAX_CONCURRENCY = 65_536
-MAX_RATE = 1_000_000.0
+LEAST_RATE, MAX_RATE = 0.001, 100_000.0
 _LIMITED = (Metric.TTFT, Metric.TPOT, Metric.E2E)
 
 
@@ -33,7 +33,7 @@ def rates(text: str) -> tuple[float, ...]:
     """Read ``"2.5"`` or ``"1,2,4"``, in requests a second.
 
     Raises:
-        UsageError: A part is no number above 0, is too large, or stands there twice.
+        UsageError: A part is no number from ``LEAST_RATE`` to ``MAX_RATE``, or stands there twice.
     """
     hint = "write it like --rate 5 or --rate 1,2.5,5 (requests a second)"
     parts = _parts(text, "--rate", hint)
@@ -41,9 +41,9 @@ def rates(text: str) -> tuple[float, ...]:
         found = tuple(float(part) for part in parts)
     except ValueError:
         found = ()
-    if not found or not all(0 < rate <= MAX_RATE for rate in found):
+    if not found or not all(LEAST_RATE <= rate <= MAX_RATE for rate in found):
         raise UsageError(
-            f"a rate is a number above 0 and up to {MAX_RATE:,.0f} requests a second, not {text!r}",
+            f"a rate is a number from {LEAST_RATE:g} to {MAX_RATE:,.0f} requests a second, not {text!r}",
             where="--rate",
             hint=hint,
         )
@@ -82,6 +82,8 @@ def goodput_limits(text: str | None) -> GoodputLimits | None:
 _AS_OPTIONS = (
     ("client_processes = ", "--processes "),
     ("concurrency above", "--max-in-flight above"),
+    ("work on another disk", "another disk: --keep DIR or TMPDIR"),
+    ("have fewer requests in flight", "fewer in flight: --concurrency, --max-in-flight"),
     ("(token_env)", "(--token-env NAME)"),
     ("an environment variable (--token-env NAME)", "an environment variable: --token-env NAME"),
 )

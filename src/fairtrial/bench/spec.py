@@ -18,6 +18,8 @@ MAX_IN_FLIGHT = 1024
 TIMEOUT_MS = 120_000
 """Longest wait for a response unless told otherwise."""
 MAX_REQUESTS = 10_000_000
+LONGEST_S = 7 * 24 * 3600
+"""Longest planned traffic of a stage."""
 REQUESTS, INPUT_TOKENS, OUTPUT_TOKENS = 100, 512, 128
 """Of each stage, of each prompt and of each answer unless told otherwise."""
 
@@ -106,6 +108,7 @@ class BenchSpec:
         for option, (value, low, high) in least.items():
             if not low <= value <= high:
                 raise UsageError(f"a whole number from {low:,} to {high:,}, not {value:,}", where=option)
+        _check_length(load)
         _check_ramp(load)
         if client.proxy is not None and client.chosen_transport is Transport.OWN:
             raise UsageError(
@@ -114,6 +117,20 @@ class BenchSpec:
         if client.proxy is not None:
             Address.parse(client.proxy)
         _check_arrivals(load)
+
+
+def _check_length(load: LoadOptions) -> None:
+    """Traffic must come to an end, as that of a plan must."""
+    ramp_s = load.ramp_ns / 1e9
+    if ramp_s > LONGEST_S:
+        raise UsageError("a ramp of more than a week", where="--ramp", hint="shorten it")
+    for rate in load.rates:
+        if load.requests / rate + ramp_s > LONGEST_S:
+            raise UsageError(
+                f"{load.requests} requests at {rate:g} a second take more than a week",
+                where="--rate",
+                hint="send fewer requests, or more a second",
+            )
 
 
 def _check_ramp(load: LoadOptions) -> None:

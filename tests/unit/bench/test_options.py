@@ -26,9 +26,25 @@ def test_no_concurrencies(text):
 
 def test_rates():
     assert options.rates("1,2.5, 500") == (1.0, 2.5, 500.0)
+    assert options.rates("0.001,100000") == (0.001, 100_000.0)
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "nan", "inf", "x", "2,2", "1e9", "1;2"])
+def test_traffic_of_more_than_a_week_is_refused():
+    # A week has 604,800 seconds: so many requests at one a second are the most.
+    for rate, requests, ramp_ns in ((1.0, 604_801, 0), (0.001, 605, 0), (1.0, 604_000, 801 * 10**9)):
+        load = LoadOptions(rates=(5.0, rate), requests=requests, ramp_ns=ramp_ns)
+        with pytest.raises(
+            UsageError, match=f"{requests} requests at {rate:g} a second take more than a week"
+        ):
+            BenchSpec(url="http://x", load=load).check()
+    BenchSpec(url="http://x", load=LoadOptions(rates=(1.0,), requests=604_800)).check()
+    with pytest.raises(UsageError, match="ramp of more than a week"):
+        BenchSpec(url="http://x", load=LoadOptions(ramp_ns=604_801 * 10**9, concurrencies=(2,))).check()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "nan", "inf", "x", "2,2", "1e9", "1;2", "1e-300", "0.0009", "100001"]
+)
 def test_no_rates(text):
     with pytest.raises(UsageError) as error:
         options.rates(text)
