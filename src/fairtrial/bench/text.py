@@ -79,7 +79,7 @@ def stage_lines(stage: StageSummary, header: BenchHeader) -> list[str]:
     missing, stopped = spec.requests - stage.attempted, interrupted(stage)
     counts = [f"{stage.ok} ok", f"{failed - stopped} failed"]
     counts += [f"{stopped} interrupted"] if stopped else []
-    counts += [f"{missing} never sent"] if missing else []
+    counts += [f"{missing} {_absence(stage)}"] if missing else []
     sent = f"{stage.attempted} of {spec.requests}" if missing else f"{spec.requests}"
     early = "" if stage.ended_early is None else f" ({stage.ended_early})"
     lines = [
@@ -96,6 +96,13 @@ def stage_lines(stage: StageSummary, header: BenchHeader) -> list[str]:
     lines.append(_row("tokens", _tokens(stage, header)))
     lines += _client(stage)
     return lines
+
+
+def _absence(stage: StageSummary) -> str:
+    """What is known of requests without a record: where the client ended, nobody says what it had sent."""
+    if stage.client is not None:
+        return "never sent"
+    return "without a record (in flight when the client ended, or never sent)"
 
 
 def quantile_lines(metrics: Sequence[MetricFigures], *, failed: bool) -> Iterator[str]:

@@ -108,7 +108,7 @@ def _code(summary: BenchSummary | None, wanted: BenchArguments) -> ExitCode:
         return ExitCode.INCOMPLETE
     early = next((stage.ended_early for stage in summary.stages if stage.ended_early), None)
     if early is not None:
-        say(f"fairtrial: not every request was sent: {early}")
+        say(f"fairtrial: not every request has a record: {early}")
         return ExitCode.INCOMPLETE
     if not summary.usable:
         unusable = next(stage for stage in summary.stages if stage.trust.usable is not True)
