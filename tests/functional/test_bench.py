@@ -430,6 +430,24 @@ def test_too_few_open_files_are_no_fault_of_the_server(program, load):
     assert "ulimit -n" in done.stderr
 
 
+def test_a_proxy_that_refuses_is_named(program):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        proxy = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with paced() as server:
+        words = ("bench", server.url, *SMALL, "--requests", "4", "--proxy", proxy)
+        done = program.run(*words, code=4)
+        target = server.url
+    assert f"4x connection_refused -> is the proxy {proxy} running" in done.stdout
+    assert "is the server running" not in done.stdout
+    notes = [line for line in done.stdout.splitlines() if line.startswith("note: ")]
+    assert (
+        notes.count(f"note: what the server is was asked without the proxy; the load goes through {proxy}")
+        == 1
+    )
+    (line,) = lines(program.run("bench", target, "--proxy", proxy, code=4).stderr)
+    assert "without the proxy" in line
+
+
 def test_ctrl_c_keeps_what_was_measured(program, eventually):
     with paced(ttft_ms=100.0) as server:
         process = program.start(

@@ -31,8 +31,41 @@ _ADVICE: Mapping[ErrorClass, str] = MappingProxyType(
 )
 
 
-def advice(error: ErrorClass | None, outcome: Outcome) -> str:
-    """What to do, in a few words."""
+_OF_PROXY: Mapping[ErrorClass, str] = MappingProxyType(
+    {
+        ErrorClass.CONNECTION_REFUSED: "is the proxy {proxy} running, and may it reach the server?",
+        ErrorClass.CONNECTION_RESET: "the proxy {proxy} dropped the connection: read its log",
+        ErrorClass.CONNECT_TIMED_OUT: "no answer through the proxy {proxy}: check its host and port",
+        ErrorClass.NAME_NOT_RESOLVED: "check the spelling of the proxy's host: {proxy}",
+        ErrorClass.TLS_FAILED: "the proxy {proxy} stands in between: check it, and the server's certificate",
+    },
+)
+_WORDS_OF_EITHER = frozenset(
+    {
+        ErrorClass.UNAUTHORIZED,
+        ErrorClass.NOT_FOUND,
+        ErrorClass.RATE_LIMITED,
+        ErrorClass.CLIENT_ERROR,
+        ErrorClass.SERVER_FAILURE,
+        ErrorClass.NOT_JSON,
+        ErrorClass.MALFORMED_HTTP,
+    }
+)
+"""What a proxy may have answered in the server's place."""
+
+
+def advice(error: ErrorClass | None, outcome: Outcome, proxy: str | None = None) -> str:
+    """What to do, in a few words.
+
+    Args:
+        error: Class of the error, if it has one.
+        outcome: How the request ended.
+        proxy: Address of the proxy that it went through: connections are made to that one.
+    """
+    if proxy is not None and error is not None and error in _OF_PROXY:
+        return _OF_PROXY[error].format(proxy=proxy)
+    if proxy is not None and error is not None and error in _WORDS_OF_EITHER:
+        return f"{_ADVICE[error]}; or the proxy {proxy} said it"
     if error is not None:
         return _ADVICE[error]
     if outcome is Outcome.TRUNCATED:

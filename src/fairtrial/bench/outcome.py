@@ -2,27 +2,26 @@
 
 from fairtrial.bench.options import as_options
 from fairtrial.bench.rows import read_records
+from fairtrial.bench.spec import BenchSpec
 from fairtrial.bench.summary import stage_summary
 from fairtrial.bench.tally import Tally
 from fairtrial.drive.driver import PhaseResult
-from fairtrial.schema.bench import GoodputLimits, StageSpec, StageSummary
+from fairtrial.schema.bench import StageSpec, StageSummary
 
 
-def stage_outcome(
-    stage: StageSpec, limits: GoodputLimits | None, result: PhaseResult, processes: int
-) -> StageSummary:
+def stage_outcome(stage: StageSpec, spec: BenchSpec, result: PhaseResult, processes: int) -> StageSummary:
     """Count every record of a stage.
 
     Args:
         stage: What it was.
-        limits: What a good request keeps to.
+        spec: The run: what a good request keeps to, and by which way requests went.
         result: Its traffic.
         processes: Load processes that it was given; there are fewer where it has fewer slots.
 
     Raises:
         EvidenceError: The records can't be read.
     """
-    tally = Tally(limits)
+    tally = Tally(spec.limits, spec.client.proxy)
     tally.add_all(read_records(result.requests))
     report = result.report
     return stage_summary(

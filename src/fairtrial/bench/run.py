@@ -29,6 +29,7 @@ from fairtrial.schema.bench import (
     TokensAsked,
 )
 from fairtrial.schema.client_vocab import Capability
+from fairtrial.schema.errors import LaunchError
 from fairtrial.serve.discovery import Discovered, discover
 
 if TYPE_CHECKING:  # what isn't wanted in every run is imported where it is
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # what isn't wanted in every run is imported where it is
 
 ShouldStop = Callable[[], bool]
 _SEEDS = 2**31
+PAST_PROXY = "what the server is was asked without the proxy"
 
 
 class Watcher(Protocol):
@@ -94,13 +96,7 @@ class Bench:
     def _run(self, folder: Path) -> None:
         spec = self.spec
         address = Address.parse(spec.url)
-        found = discover(
-            spec.url,
-            token=spec.client.token,
-            engine=spec.engine,
-            model=spec.model,
-            endpoint=spec.endpoint,
-        )
+        found = _discovered(spec)
         seed = secrets.randbelow(_SEEDS) if spec.prompts.seed is None else spec.prompts.seed
         inputs = prepare_inputs(_input_spec(spec, found, seed), found, ControlCaller(spec))
         endeavour = Endeavour(
@@ -166,6 +162,21 @@ class Bench:
         )
 
 
+def _discovered(spec: BenchSpec) -> Discovered:
+    try:
+        return discover(
+            spec.url,
+            token=spec.client.token,
+            engine=spec.engine,
+            model=spec.model,
+            endpoint=spec.endpoint,
+        )
+    except LaunchError as error:
+        if spec.client.proxy is not None:
+            error.hint = "; ".join(part for part in (error.hint, PAST_PROXY) if part)
+        raise
+
+
 def _input_spec(spec: BenchSpec, found: Discovered, seed: int) -> InputSpec:
     prompts = spec.prompts
     return InputSpec(
@@ -207,7 +218,12 @@ def _header(endeavour: Endeavour, found: Discovered) -> BenchHeader:
         response_timeout_ms=spec.client.response_timeout_ms,
         processes=spec.client.processes,
         stages=stages_of(spec.load),
-        notes=(*found.notes, *endeavour.inputs.notes, *file_notes(endeavour.inputs, spec, tokens)),
+        notes=(
+            *found.notes,
+            *endeavour.inputs.notes,
+            *_proxy_notes(spec),
+            *file_notes(endeavour.inputs, spec, tokens),
+        ),
     )
 
 
@@ -225,6 +241,12 @@ def _tokens(endeavour: Endeavour, found: Discovered) -> TokensAsked:
         prefixes=prompts.prefixes,
         requests_file=None if file is None else file.name,
     )
+
+
+def _proxy_notes(spec: BenchSpec) -> tuple[str, ...]:
+    if spec.client.proxy is None:
+        return ()
+    return (f"{PAST_PROXY}; the load goes through {spec.client.proxy}",)
 
 
 def file_notes(inputs: Inputs, spec: BenchSpec, asked: TokensAsked) -> tuple[str, ...]:

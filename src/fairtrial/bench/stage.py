@@ -201,7 +201,7 @@ def run_stage(endeavour: Endeavour, stage: StageSpec, used: Ordinals, on_progres
     result = endeavour.measure(stage, used.measured, processes, on_progress)
     from fairtrial.bench.outcome import stage_outcome  # what counts records isn't needed before there are any
 
-    summary = stage_outcome(stage, spec.limits, result, processes)
+    summary = stage_outcome(stage, spec, result, processes)
     return Done(summary, result)
 
 

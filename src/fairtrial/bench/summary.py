@@ -67,7 +67,7 @@ def failure_kinds(tally: Tally) -> tuple[FailureKind, ...]:
             count=failed.count,
             http_status=failed.http_status,
             words=failed.words,
-            advice=advice(error, outcome),
+            advice=advice(error, outcome, tally.proxy),
         )
         for (error, outcome), failed in tally.failures.items()
     ]

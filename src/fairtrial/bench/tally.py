@@ -49,6 +49,8 @@ class Tally:
     """What a summary needs of the records seen so far."""
 
     limits: GoodputLimits | None
+    proxy: str | None = None
+    """Address of the proxy that the requests went through."""
     attempted: int = 0
     ok: int = 0
     values: dict[Metric, list[float]] = field(default_factory=lambda: {metric: [] for metric in MEASURED})
