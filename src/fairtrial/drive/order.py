@@ -14,8 +14,21 @@ from fairtrial.schema.client_vocab import Transport
 from fairtrial.schema.errors import DriverError, UsageError
 
 MAX_RESPONSE_BYTES = 64 * 2**20
-"""Longest response that is read unless an order says otherwise, in bytes: far above any answer."""
+"""Longest response that is read unless an order says otherwise, in bytes: far above any answer. With more
+than 64 requests in flight it is less, see :func:`response_limit`."""
+ALL_RESPONSES_BYTES, LEAST_RESPONSE_BYTES = 4 * 2**30, 2**20
+"""What all responses in flight may take together, and what each one may take in any case."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def response_limit(most: int, in_flight: int) -> int:
+    """Longest response, so that all that are in flight at once fit into memory.
+
+    Args:
+        most: Longest response where there are few.
+        in_flight: Most requests in flight, of all load processes.
+    """
+    return min(most, max(LEAST_RESPONSE_BYTES, ALL_RESPONSES_BYTES // max(in_flight, 1)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import orjson
 
 from fairtrial.drive.capture_files import PhaseFiles
 from fairtrial.drive.message import body_without_token, request_bytes
-from fairtrial.drive.order import Item, LoadOrder
+from fairtrial.drive.order import Item, LoadOrder, response_limit
 from fairtrial.drive.self_report import Moments
 from fairtrial.drive.shards import slots_of
 from fairtrial.drive.traffic import Outgoing, TrafficJob
@@ -126,7 +126,7 @@ def _order(job: TrafficJob, shard: int, shards: int, requests: int, due: Moments
         origin_mono_ns=job.origin.mono_ns,
         directory=str(job.directory),
         requests=mine,
-        max_response_bytes=job.max_response_bytes,
+        max_response_bytes=response_limit(job.max_response_bytes, slots),
         transport=job.transport,
         proxy=job.proxy,
         shard=shard,

@@ -80,7 +80,7 @@ class TrafficJob:
     """Address of an HTTP proxy; for aiohttp only."""
     limits: TimeLimits = field(default_factory=TimeLimits)
     max_response_bytes: int = MAX_RESPONSE_BYTES
-    """Longest response; one that goes on is cut off there and has failed."""
+    """Longest response; one that goes on is cut off there and has failed. With many in flight it is less."""
     ramp_ns: int = 0
     """Closed loop: over this time its slots begin one after the other."""
     spin: bool = False
