@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
@@ -21,6 +22,7 @@ from fairtrial.schema.errors import UsageError
 PARQUET = ".parquet"
 ROWS, MADE = ".rows", ".made"
 """Ends of the names of files that a run needs beside its output; one that was killed leaves them."""
+_HEX = re.compile(r"[0-9a-f]{8}")
 AT_ONCE = 2**20
 """Bytes of rows that are written together."""
 SUFFIXES = (".ndjson", ".jsonl", PARQUET)
@@ -82,6 +84,45 @@ def check_keep(path: Path) -> None:
         raise UsageError("the directory for the raw bytes isn't empty", where=str(path), hint=hint)
 
 
+def clear_leftovers(path: Path) -> tuple[str, ...]:
+    """Remove what runs that were killed left beside this output; a run that goes on keeps its own.
+
+    Returns:
+        A line for each, for people. Rows of whole stages that were to become Parquet are left there.
+
+    Raises:
+        EvidenceError: The directory can't be read, or a file not be removed.
+    """
+    said = []
+    begin, ends = f".{path.name}.", (ROWS, MADE)
+    with files.at_edge("look for what a killed run left", path.parent):
+        for found in sorted(path.parent.iterdir()):
+            middle = found.name.removeprefix(begin).rsplit(".", 1)[0]
+            ours = found.name.startswith(begin) and found.suffix in ends and _HEX.fullmatch(middle)
+            if not ours or not found.is_file() or found.is_symlink() or _held(found):
+                continue
+            if found.suffix == ROWS and path.suffix == PARQUET and found.stat().st_size:
+                said.append(
+                    f"{found}: rows of a run that was killed, as NDJSON; remove it if they aren't wanted"
+                )
+                continue
+            found.unlink()
+            said.append(f"{found}: left by a run that was killed; removed")
+    return tuple(said)
+
+
+def _held(path: Path) -> bool:
+    """Whether a run that goes on has this file of rows, or the rows that this one is made of."""
+    try:
+        with path.with_suffix(ROWS).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
 class RequestFile:
     """Context manager. What was added is in the file when a stage ends, also if the run is interrupted.
 
@@ -111,12 +152,12 @@ class RequestFile:
     ) -> None:
         if self._rows is None:
             return
-        with suppress(OSError):
-            self._rows.close()
         try:
             if self._whole_stages and self._parquet:
                 self._write_parquet()
         finally:
+            with suppress(OSError):
+                self._rows.close()
             if not self.in_place or self._parquet:
                 with suppress(OSError):
                     self._rows_path.unlink(missing_ok=True)

@@ -39,9 +39,11 @@ def run_bench(arguments: BenchArguments, driver: Driver) -> int:
     with driver:
         spec = arguments.spec(os.environ)
         if arguments.output is not None:
-            from fairtrial.bench.output import check_output
+            from fairtrial.bench.output import check_output, clear_leftovers
 
             check_output(arguments.output, overwrite=arguments.result.overwrite)
+            for line in clear_leftovers(arguments.output):
+                say(f"fairtrial: {line}")
         if spec.keep is not None:
             from fairtrial.bench.output import check_keep
 

@@ -15,6 +15,7 @@ When stdin ends its parent is gone, and so is it, even in the middle of traffic.
 
 import asyncio
 import contextlib
+import ctypes
 import errno
 import gc
 import os
@@ -44,6 +45,8 @@ PROGRESS_INTERVAL_S = 0.1
 HEARTBEAT_S = 0.5
 """Longest silence during a phase, also when nothing happens. It comes from the loop that does the
 work, so that it tells of a loop that stands still."""
+PR_SET_PDEATHSIG = 1
+"""From <linux/prctl.h>."""
 SPARE_DESCRIPTORS = 64
 """Open files a worker needs besides its connections."""
 
@@ -220,8 +223,18 @@ def _allow_descriptors(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+def _die_with(parent: int) -> None:
+    """Have the system end this process with its parent: one that is stopped reads no end of its stdin."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)  # it ended before anybody was asked to tell
+
+
 def main() -> None:
-    """Run a worker on this process's stdin and stdout."""
+    """Run a worker on this process's stdin and stdout; its argument is the process id of its parent."""
+    if len(sys.argv) > 1:
+        _die_with(int(sys.argv[1]))
     # The driver decides when traffic ends; a Ctrl-C meant for it must not tear captures apart.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # It keeps the priority it was started with: a client that goes first takes the server's processor

@@ -40,7 +40,7 @@ class WorkerProcess:
         try:
             # A session of its own: a Ctrl-C at the terminal is for the parent to deal with.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "fairtrial.drive.worker"],
+                [sys.executable, "-m", "fairtrial.drive.worker", str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from records import failed, record
 from test_summary import HEADER
 
-from fairtrial.bench.output import RequestFile, check_output
+from fairtrial.bench.output import RequestFile, check_output, clear_leftovers
 from fairtrial.bench.rows import read_records, record_of
 from fairtrial.evidence import documents
 from fairtrial.schema.bench import BenchHeader, BenchRow
@@ -133,6 +133,37 @@ def test_a_full_disk_in_a_later_stage_leaves_whole_lines(tmp_path):
     assert set(later) == {2}
     assert sink.in_place
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "out.ndjson"]
+
+
+def test_what_a_killed_run_left_is_removed_and_nothing_else(tmp_path):
+    path = tmp_path / "out.ndjson"
+    left = tmp_path / ".out.ndjson.0123abcd.rows"
+    others = [
+        "out.ndjson",
+        ".other.ndjson.0123abcd.rows",
+        ".out.ndjson.mine.rows",
+        ".out.ndjson.0123abcd.txt",
+    ]
+    for name in (*others, left.name):
+        (tmp_path / name).write_text("{}\n")
+    with RequestFile(path) as going_on:
+        (line,) = clear_leftovers(path)
+        assert line.startswith(str(left))
+        assert not left.exists()
+        assert len(os.listdir(tmp_path)) == len(others) + 1, "a run that goes on keeps its own"
+        going_on.header(HEADER)
+    assert sorted(os.listdir(tmp_path)) == sorted(others)
+    assert clear_leftovers(path) == ()
+
+
+def test_rows_that_were_to_become_parquet_are_told_and_kept(tmp_path):
+    full, empty = tmp_path / ".out.parquet.0123abcd.rows", tmp_path / ".out.parquet.4567abcd.rows"
+    full.write_text("{}\n")
+    empty.touch()
+    kept, removed = clear_leftovers(tmp_path / "out.parquet")
+    assert kept.startswith(f"{full}: rows of a run that was killed")
+    assert removed.startswith(f"{empty}: left by")
+    assert os.listdir(tmp_path) == [full.name]
 
 
 def test_refusals_before_any_traffic(tmp_path):

@@ -278,7 +278,8 @@ time.sleep(60)
 """
 
 
-def test_the_worker_dies_with_its_parent_in_the_middle_of_traffic(server, tmp_path):
+@pytest.mark.parametrize("stopped", [False, True])
+def test_the_worker_dies_with_its_parent_in_the_middle_of_traffic(server, tmp_path, stopped):
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, str(tmp_path), server.url("hang")], stdout=subprocess.PIPE
     )
@@ -286,6 +287,8 @@ def test_the_worker_dies_with_its_parent_in_the_middle_of_traffic(server, tmp_pa
         worker = psutil.Process(int(parent.stdout.readline()))
         wait_for(lambda: server.seen)
         assert worker.is_running()
+        if stopped:
+            worker.suspend()
     finally:
         parent.kill()
         parent.wait()
