@@ -13,6 +13,7 @@ from fairtrial.schema.bench import CanaryCheck
 from fairtrial.schema.client_vocab import Capability
 from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.vocab import Endpoint, Outcome
+from fairtrial.serve.looking import shown
 
 INPUT_TOKENS = 12
 """So few that the second answer hardly comes from a prefix cache: most keep blocks of 16 and more."""
@@ -66,9 +67,8 @@ def compare(before: RequestRecord | None, after: RequestRecord | None) -> Canary
     if before.work_sha256 != after.work_sha256:
         return CanaryCheck(passed=None, words="unknown: the two requests were not the same")
     if before.model != after.model:
-        return CanaryCheck(
-            passed=False, words=f"changed: {before.model} answered before the load, {after.model} after it"
-        )
+        first, last = (shown(str(record.model)) for record in (before, after))
+        return CanaryCheck(passed=False, words=f"changed: {first} answered before the load, {last} after it")
     return _compared(before, after)
 
 

@@ -18,10 +18,13 @@ from fairtrial.bench.parquet import to_parquet
 from fairtrial.evidence import files
 from fairtrial.schema.bench import BenchHeader
 from fairtrial.schema.errors import UsageError
+from fairtrial.serve.looking import MOST_SHOWN, shown
 
 PARQUET = ".parquet"
 ROWS, MADE = ".rows", ".made"
 """Ends of the names of files that a run needs beside its output; one that was killed leaves them."""
+_MODEL = b'"model":"'
+_SHORT_MODEL = re.compile(rb'"model":"(?:[^"\\]|\\.){0,%d}"' % MOST_SHOWN)
 _HEX = re.compile(r"[0-9a-f]{8}")
 AT_ONCE = 2**20
 """Bytes of rows that are written together."""
@@ -123,6 +126,14 @@ def _held(path: Path) -> bool:
     return False
 
 
+def _with_short_model(row: bytes) -> bytes:
+    """A row whose name of the model is no longer than others show it; mostly it is left as it is."""
+    if _MODEL not in row or _SHORT_MODEL.search(row):
+        return row
+    parsed = orjson.loads(row)
+    return orjson.dumps(parsed | {"model": shown(parsed["model"])})
+
+
 class RequestFile:
     """Context manager. What was added is in the file when a stage ends, also if the run is interrupted.
 
@@ -181,7 +192,7 @@ class RequestFile:
         mark = b',"stage":%d}\n' % stage
         with files.at_edge("read the records", table), table.open("rb") as lines:
             next(lines, None)
-            self._write(line.rstrip()[:-1] + mark for line in lines)
+            self._write(_with_short_model(line.rstrip())[:-1] + mark for line in lines)
         with files.at_edge("write the requests", self._path):
             self._settle()
 

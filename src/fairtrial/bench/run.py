@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,7 +30,9 @@ from fairtrial.schema.bench import (
 )
 from fairtrial.schema.client_vocab import Capability
 from fairtrial.schema.errors import LaunchError
+from fairtrial.schema.identity import Identity
 from fairtrial.serve.discovery import Discovered, discover
+from fairtrial.serve.looking import shown
 
 if TYPE_CHECKING:  # what isn't wanted in every run is imported where it is
     from fairtrial.bench.output import RequestFile
@@ -204,8 +206,8 @@ def _header(endeavour: Endeavour, found: Discovered) -> BenchHeader:
         route=f"{address.prefix}{endeavour.route}",
         endpoint=found.endpoint,
         engine=found.profile.name,
-        model=strike(found.model, spec.client.token),
-        identity=found.identity,
+        model=shown(strike(found.model, spec.client.token)),
+        identity=_shown_identity(found.identity),
         capabilities=tuple(sorted(found.capabilities)),
         transport=spec.client.chosen_transport,
         proxied=spec.client.proxy is not None,
@@ -241,6 +243,16 @@ def _tokens(endeavour: Endeavour, found: Discovered) -> TokensAsked:
         prefixes=prompts.prefixes,
         requests_file=None if file is None else file.name,
     )
+
+
+def _shown_identity(identity: Identity | None) -> Identity | None:
+    if identity is None:
+        return None
+    settings = {
+        name: shown(value) if isinstance(value, str) else value for name, value in identity.settings.items()
+    }
+    model = None if identity.model is None else shown(identity.model)
+    return replace(identity, model=model, settings=settings)
 
 
 def _proxy_notes(spec: BenchSpec) -> tuple[str, ...]:

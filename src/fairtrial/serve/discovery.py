@@ -13,7 +13,7 @@ from fairtrial.schema.identity import Identity
 from fairtrial.schema.vocab import Endpoint
 from fairtrial.serve import capabilities
 from fairtrial.serve.capabilities import Tried
-from fairtrial.serve.looking import NO_SERVER, Looking, base_address
+from fairtrial.serve.looking import NO_SERVER, Looking, base_address, shown
 
 _MOST_NAMED = 8
 """Models that a message lists."""
@@ -104,7 +104,7 @@ def _recognised(looking: Looking) -> Profile:
 def _chosen(
     looking: Looking, found: Profile, names: tuple[str, ...], wanted: str | None
 ) -> tuple[str, tuple[str, ...]]:
-    listed = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+    listed = ", ".join(map(shown, names[:_MOST_NAMED])) + (", ..." if len(names) > _MOST_NAMED else "")
     if wanted is None:
         if not names:
             known = "name the model, and check that the address is that of the API"
@@ -114,16 +114,14 @@ def _chosen(
                 where=looking.base_url,
                 hint=known if isinstance(listing, list) else f"{NO_SERVER} {known}",
             )
-        more = (
-            (f"of {len(names)} models the first was taken, {names[0]}: {listed}",) if len(names) > 1 else ()
-        )
-        return names[0], more
+        first = f"of {len(names)} models the first was taken, {shown(names[0])}: {listed}"
+        return names[0], (first,) if len(names) > 1 else ()
     if wanted in names:
         return wanted, ()
     if names and not found.serves_unlisted:
         # Many servers answer for any name that is asked: what they list is what they serve.
         raise UsageError(
-            f"the server doesn't serve {wanted}",
+            f"the server doesn't serve {shown(wanted)}",
             where=looking.base_url,
             hint=f"it serves {strike(listed, looking.token)}",
         )

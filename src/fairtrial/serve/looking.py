@@ -17,6 +17,8 @@ _SECRETS = frozenset("@?#")
 NO_SERVER = "is no OpenAI-compatible server there?"
 _WORDS = 200
 """Most characters of a server's own message that are repeated."""
+MOST_SHOWN = 200
+"""Most characters of a name that a server states."""
 _UNREACHABLE_HINTS = {
     ErrorClass.CONNECTION_REFUSED: "start the server, or check host and port",
     ErrorClass.NAME_NOT_RESOLVED: "check the spelling of the host",
@@ -47,6 +49,11 @@ def base_address(url: str) -> str:
         hint = f"did you mean {meant}?" if guessed else _LIKE
         raise UsageError(fault, where=repr(url[:_WORDS]), hint=hint)
     return url.rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+def shown(name: str) -> str:
+    """A name that a server states, as people are shown it: whatever its length, a line stays a line."""
+    return name if len(name) <= MOST_SHOWN else f"{name[: MOST_SHOWN - 3]}..."
 
 
 def _fault(url: str) -> str:

@@ -5,7 +5,7 @@ import resource
 import signal
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import orjson
@@ -133,6 +133,21 @@ def test_a_full_disk_in_a_later_stage_leaves_whole_lines(tmp_path):
     assert set(later) == {2}
     assert sink.in_place
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "out.ndjson"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("m" * 200, "m" * 200), ("m" * 201, "m" * 197 + "..."), ('"' * 300, '"' * 197 + "..."), (None, None)],
+)
+def test_a_long_name_of_a_model_is_cut_in_each_row(tmp_path, name, shown):
+    path = tmp_path / "out.ndjson"
+    with RequestFile(path) as sink:
+        sink.header(HEADER)
+        sink.add_table(table(tmp_path / "a", [replace(ROWS[0], model=name)]), 1)
+    row = orjson.loads(path.read_bytes().splitlines()[1])
+    assert row["model"] == shown
+    assert row["stage"] == 1
+    assert row["token_event_ns"] == list(ROWS[0].token_event_ns)
 
 
 def test_what_a_killed_run_left_is_removed_and_nothing_else(tmp_path):

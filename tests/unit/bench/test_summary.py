@@ -346,21 +346,6 @@ def test_interrupted_requests_are_counted_but_do_not_rank():
     assert "+failed" not in "\n".join(lines)
 
 
-@pytest.mark.parametrize("error", [e for e in ErrorClass if e.value.startswith("conn")])
-def test_a_connection_through_a_proxy_is_one_to_the_proxy(error):
-    tally = Tally(None, proxy="http://proxy:3128")
-    tally.add(failed(0, Outcome.TRANSPORT_ERROR, error))
-    (kind,) = failure_kinds(tally)
-    assert "the proxy http://proxy:3128" in kind.advice
-    assert "server running" not in kind.advice
-
-
-def test_what_a_client_that_died_had_sent_is_not_known():
-    found = summary([record(n) for n in range(5)], requests=20, report=None, early="the load worker ended")
-    line = stage_lines(found, HEADER)[1]
-    assert line.endswith("0 failed, 15 without a record (in flight when the client ended, or never sent)")
-
-
 def test_a_load_line_says_what_was_asked_of_the_client():
     changes = {"rate": 50.0, "arrivals": ArrivalProcess.POISSON, "load": LoadKind.OPEN_LOOP, "spin": True}
     found = summary([record(0, scheduled_ns=0)], report=report(), ramp_ns=2 * 10**9, **changes)
