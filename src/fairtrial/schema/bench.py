@@ -171,7 +171,8 @@ class MetricFigures:
     """Of the requests that succeeded and have a value. Gaps between tokens are ranked in classes: a
     percentile is at most 1/128 too large; the maximum is exact."""
     with_failures: Quantiles
-    """The same with each failed request that wasn't interrupted ranked as worse than any value; no value for gaps between tokens."""
+    """The same with each failed request that wasn't interrupted ranked as worse than any value; no value
+    for gaps between tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
