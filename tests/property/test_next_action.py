@@ -210,6 +210,7 @@ class World:
                 capture_index="c",
                 capture_bytes="b",
                 sent_bytes="s",
+                client="k",
             )
         )
 
