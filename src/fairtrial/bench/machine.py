@@ -5,14 +5,11 @@ import resource
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from fairtrial.drive.stamps import ask_for_stamps
 from fairtrial.schema.doctor import MachineFact
 
-WANTED_NICE = -10
-"""What the load process asks for."""
 WANTED_DESCRIPTORS = 4096
 _CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
@@ -38,7 +35,6 @@ def _facts() -> Iterator[MachineFact]:
     yield _stamps()
     yield _clock()
     yield _descriptors()
-    yield _priority()
     quota = _read(_QUOTA)
     if quota and not quota.startswith("max"):
         yield _quota(quota)
@@ -87,19 +83,6 @@ def _descriptors() -> MachineFact:
     few = most < WANTED_DESCRIPTORS
     problem = f"fewer connections than {WANTED_DESCRIPTORS}: ulimit -n {WANTED_DESCRIPTORS}" if few else ""
     return _fact("open files", f"{soft}, up to {said}", problem)
-
-
-def _priority() -> MachineFact:
-    permitted = False
-    with suppress(OSError):
-        before = os.getpriority(os.PRIO_PROCESS, 0)
-        os.setpriority(os.PRIO_PROCESS, 0, min(WANTED_NICE, before))
-        os.setpriority(os.PRIO_PROCESS, 0, before)
-        permitted = True
-    if permitted:
-        return _fact("priority", f"nice {WANTED_NICE} is permitted")
-    problem = "the load process waits like any other: grant it (ulimit -e 30, CAP_SYS_NICE) on a busy machine"
-    return _fact("priority", f"nice {WANTED_NICE} is not permitted", problem)
 
 
 def _quota(text: str) -> MachineFact:

@@ -180,7 +180,6 @@ def test_facts_of_this_machine():
         "receive stamps",
         "clock",
         "open files",
-        "priority",
         "machine",
     } <= set(facts)
     assert all(fact.value for fact in facts.values())
