@@ -1,6 +1,7 @@
 """What every transport does with a response that comes: keep it, bound it, say when and how it ended."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from time import monotonic_ns
 
 from fairtrial.drive.exchange import Exchange
@@ -102,7 +103,7 @@ class Reception:
             self.future.set_result(exchange)
 
 
-class Carrier:
+class Carrier(ABC):
     """What links share that read their own bytes: at most one reception, and its ends."""
 
     def __init__(self, number: int) -> None:
@@ -110,9 +111,9 @@ class Carrier:
         self._loop = asyncio.get_running_loop()
         self._reception: Reception | None = None
 
+    @abstractmethod
     def close(self) -> None:
         """Drop the connection at once."""
-        raise NotImplementedError
 
     def interrupt(self) -> None:
         """End an exchange in progress because a person asked to stop, and close."""
