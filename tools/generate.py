@@ -51,6 +51,7 @@ EXIT_MEANINGS = {
     "too slow",
     ExitCode.VERIFICATION_FAILED: "verification failed",
     ExitCode.NOT_RESTORED: "the baseline is not restored; the error line holds the command that will",
+    ExitCode.BISECT_SKIP: "inconclusive (only with `--bisect`): `git bisect run` skips this revision",
     ExitCode.INTERRUPTED: "a person stopped the run; the baseline is restored, what was measured is kept",
 }
 

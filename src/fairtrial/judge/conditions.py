@@ -36,6 +36,8 @@ _CHECKS: Mapping[Condition, Callable[[CellView], Answer]] = MappingProxyType(
         Condition.MONITORING_ENFORCED: _not_built,
         Condition.CLIENT_LAG_OK: client_lag_ok,
         Condition.CALIBRATION_VALID: _not_built,
+        Condition.NO_CONCURRENT_LOAD: _not_built,
+        Condition.DRIFT_OK: _not_built,
     }
 )
 

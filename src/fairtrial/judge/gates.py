@@ -72,6 +72,8 @@ def demand(gate: FrozenGate) -> str:
             return f"work is equal, and {_at_most(share)} of the outputs of a cell differs"
         case GateKind.COUNTER:
             return counter_demand(gate)
+        case _:
+            return gate.kind.value
 
 
 def _at_most(share: float) -> str:

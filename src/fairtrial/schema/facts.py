@@ -25,6 +25,7 @@ from fairtrial.schema.vocab import (
     LaunchPurpose,
     Phase,
     Proof,
+    Recommendation,
     ServiceState,
     StopRequest,
     WindowOutcome,
@@ -166,6 +167,19 @@ class PhaseStarted(Record):
     expected: Count
 
 
+class HostLoad(Record):
+    """Processor time on the whole host over one phase: what of it was neither ours nor the server's?"""
+
+    wall_ns: Count
+    processors: Positive
+    busy_ns: Count
+    """Of all processors together."""
+    own_ns: Count | None
+    """Of fairtrial and its load processes."""
+    server_ns: Count | None
+    """Of the launch's process tree; None for a server that the trial didn't start."""
+
+
 class PhaseEnded(Record):
     """All requests of a phase are over and their records are sealed."""
 
@@ -184,6 +198,8 @@ class PhaseEnded(Record):
     sent_bytes: Identifier
     client: Identifier | None
     """Artifact of the client's report of itself; None where it was killed before it could make one."""
+    host: HostLoad | None = None
+    """None where it could not be read."""
 
 
 class LaunchStopping(Record):
@@ -265,6 +281,18 @@ class Amended(Record):
     """True when traffic that it affects had already been sent: affected cells are not usable."""
 
 
+class LookTaken(Record):
+    """A declared look at the data: judged on so many repetitions with its share of alpha."""
+
+    type: Literal["look_taken"] = "look_taken"
+    look: Positive
+    repetitions: Positive
+    decided: bool
+    """The trial ends here: a decision for or against the candidate was reached."""
+    recommendation: Recommendation
+    judgment_sha256: Digest
+
+
 class ClockStepped(Record):
     """Wall clock and monotonic clock disagree by this much since the last fact."""
 
@@ -304,6 +332,7 @@ Fact = Annotated[
     | SessionFaulted
     | Noted
     | Amended
+    | LookTaken
     | ClockStepped
     | Closed,
     Field(discriminator="type"),

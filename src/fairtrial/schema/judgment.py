@@ -7,6 +7,7 @@ from pydantic import Field
 from fairtrial.schema.base import Record
 from fairtrial.schema.client_vocab import Transport
 from fairtrial.schema.identity import Geometry
+from fairtrial.schema.judgment_parts import CalibrationUse, LookResult, NamedRegression
 from fairtrial.schema.types import (
     ArmName,
     Count,
@@ -20,6 +21,7 @@ from fairtrial.schema.types import (
     UtcTime,
     Within,
 )
+from fairtrial.schema.verdict import Bounds, Companions, Finding, Mode
 from fairtrial.schema.vocab import (
     Condition,
     Counter,
@@ -62,6 +64,12 @@ class MetricSummary(Record):
     p95: Value
     minimum: Value
     maximum: Value
+    median_bounds: Bounds | None = None
+    """Of this launch only; None for a value of a whole population."""
+    p95_bound: Value | None = None
+    """One-sided 95 % upper bound of the 95th percentile, from 59 requests on."""
+    modes: tuple[Mode, ...] = ()
+    """The two clouds of a population that is a mixture; empty where it isn't clearly one."""
 
 
 class Mixture(Record):
@@ -223,6 +231,11 @@ class RequirementResult(Record):
     verdict: Verdict | None
     reason: Text
     """Why this verdict, or why none."""
+    finding: Finding | None = None
+    """None where nothing could be derived; for what is only shown its verdict stands against no demand."""
+    companions: Companions | None = None
+    smallest_visible: float | None = None
+    """Harm, as ln(ratio), that this design sees with its declared power at the spread it was planned with."""
 
 
 class GateResult(Record):
@@ -236,6 +249,8 @@ class GateResult(Record):
     population: Text
     observed: Text
     reason: Text
+    discriminates: bool | None = None
+    """False where the baseline fails it against itself; None where no calibration tells."""
 
 
 class LedgerEntry(Record):
@@ -346,6 +361,9 @@ class Judgment(Record):
     windows: tuple[WindowSummary, ...]
     amendments: tuple[PlanAmendment, ...] = ()
     """Oldest first."""
+    regressions: tuple[NamedRegression, ...] = ()
+    calibration: CalibrationUse | None = None
+    looks: tuple[LookResult, ...] = ()
     ledger: tuple[LedgerEntry, ...]
     issues: tuple[NormaliserIssue, ...]
     failed_share_upper: dict[ArmName, Share]

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairtrial.schema.base import Record
+from fairtrial.schema.calibration import Calibration
 from fairtrial.schema.client_vocab import ArrivalProcess, Capability
 from fairtrial.schema.types import (
     ArmName,
@@ -186,6 +187,15 @@ class FrozenWorkload(Record):
     requirements: tuple[Requirement, ...]
 
 
+class PlugIn(Record):
+    """Code from outside that a plan names: which, and that it is still the same when it is used again."""
+
+    name: Identifier
+    version: Text
+    digest: Digest
+    """sha256 of the file that defines it."""
+
+
 class FrozenGate(Record):
     """A declared rule over the evidence. Fields that don't belong to its kind are None."""
 
@@ -202,6 +212,19 @@ class FrozenGate(Record):
     """COUNTER: the phases over which the counter's increase is taken."""
     at_least: Count | None = None
     at_most: Count | None = None
+    metric: Metric | None = None
+    """METRIC: what of each population is held against the bounds below."""
+    statistic: Statistic | None = None
+    limits: Limits | None = None
+    """GOODPUT: what a request must keep to."""
+    least_value: float | None = None
+    """METRIC: in the metric's stored unit. GOODPUT: a share."""
+    most_value: float | None = None
+    members: tuple[Identifier, ...] | None = None
+    """ALL_OF, ANY_OF: the gates that it is made of, declared beside it."""
+    plug_in: PlugIn | None = None
+    options: dict[Identifier, PublicValue] = Field(default_factory=dict)
+    """PLUG_IN: what its evaluator is told."""
 
 
 class Design(Record):
@@ -213,6 +236,19 @@ class Design(Record):
     seed: Count
     launch_scope: LaunchScope
     alpha: Share = 0.05
+    """One-sided, of the whole trial; declared looks share it equally."""
+    power: Share = 0.8
+    """With which a harmless candidate should pass, for one requirement."""
+    assumed_sd: Share = 0.03
+    """Spread of a repetition's log ratio that planning assumes where no calibration tells it."""
+    looks: tuple[Positive, ...] = ()
+    """Repetitions after which the trial may stop with a decision, the last is all of them; empty: no looks."""
+    host: Digest | None = None
+    """Random id of the host on which it was frozen."""
+    calibrates: bool = False
+    """The baseline against itself, to be kept as a calibration of this host."""
+    calibration: Calibration | None = None
+    """The stored A/A calibration of this host that applied when the plan was frozen."""
     accept_underpowered: Text | None = None
     """A person's reason for a design that can't decide; then promotion is never recommended."""
 

@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     INCOMPLETE = 4
     VERIFICATION_FAILED = 5
     NOT_RESTORED = 6
+    BISECT_SKIP = 125
     INTERRUPTED = 130
 
 
@@ -170,6 +171,11 @@ class GateKind(StrEnum):
     IDENTITY = "identity"
     EQUALITY = "equality"
     COUNTER = "counter"
+    METRIC = "metric"
+    GOODPUT = "goodput"
+    ALL_OF = "all_of"
+    ANY_OF = "any_of"
+    PLUG_IN = "plug_in"
 
 
 class GateOutcome(StrEnum):
@@ -382,3 +388,5 @@ class Condition(StrEnum):
     MONITORING_ENFORCED = "monitoring_enforced"
     CLIENT_LAG_OK = "client_lag_ok"
     CALIBRATION_VALID = "aa_calibration_valid"
+    NO_CONCURRENT_LOAD = "no_concurrent_load"
+    DRIFT_OK = "drift_ok"

@@ -116,7 +116,7 @@ def test_a_cell_that_cant_be_used_or_a_design_that_cant_decide_leaves_doubt(judg
     (reason,) = doubtful.reasons
     assert reason == (
         "4 of 4 cells are not usable (in all: min_data: 2 repetitions; 3 are the fewest that a verdict can "
-        "rest on; monitoring_enforced, aa_calibration_valid: not built yet); a cell "
+        "rest on; monitoring_enforced, aa_calibration_valid, no_concurrent_load, drift_ok: not built yet); a cell "
         "is one workload of one candidate in one repetition"
     )
     accepted = decide(basis(judged, accept_underpowered="as published"))

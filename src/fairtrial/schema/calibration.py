@@ -1,0 +1,74 @@
+"""An A/A calibration: the baseline against itself, through the same pipeline. A stored baseline of a host."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fairtrial.schema.base import Record
+from fairtrial.schema.types import Count, Digest, Identifier, Positive, Text, UtcTime, Within
+from fairtrial.schema.vocab import GateOutcome, Metric, Statistic, Verdict
+
+CALIBRATION_SCHEMA: Literal["fairtrial.calibration/v1"] = "fairtrial.calibration/v1"
+
+Log = Annotated[float, Within(ge=0)]
+"""A size on the scale of ln(ratio)."""
+
+
+class CalibratedRequirement(Record):
+    """The noise of one metric of one workload."""
+
+    workload: Identifier
+    metric: Metric
+    statistic: Statistic
+    repetitions: Positive
+    sd: Log
+    """Standard deviation of the repetitions' log ratios."""
+    largest: Log
+    """Largest absolute log ratio of a repetition."""
+    noise_floor: Log
+    """t(0.975, n-1) * sd * sqrt(1 + 1/n)."""
+    verdict: Verdict | None
+    """Of the requirement as declared; ``inferior`` makes the calibration unfit."""
+    flagged: bool
+    """A false alarm: a regression or an improvement was detected where there is none."""
+
+
+class CalibratedGate(Record):
+    """A gate against the baseline itself: one that fails there discriminates nothing."""
+
+    name: Identifier
+    outcome: GateOutcome
+    reason: Text
+
+
+class CalibratedEquality(Record):
+    """How often the baseline gives the same output twice."""
+
+    workload: Identifier
+    matched: Count
+    compared: Count
+
+
+class Calibration(Record):
+    """What the baseline does against itself on one host."""
+
+    schema_: Literal["fairtrial.calibration/v1"] = Field(default=CALIBRATION_SCHEMA, alias="schema")
+    run: Identifier
+    """Run id of the calibrating trial."""
+    plan_sha256: Digest
+    judgment_sha256: Digest
+    made: UtcTime
+    """When its last phase ended."""
+    host: Digest
+    """Random id of the host, drawn once: says that two trials ran on one host, and nothing else of it."""
+    baseline: Digest
+    """sha256 of what the baseline is: kind, profile, public options, identities."""
+    workloads: dict[Identifier, Digest]
+    """sha256 of what each workload sends, without its requirements."""
+    repetitions: Positive
+    requirements: tuple[CalibratedRequirement, ...]
+    gates: tuple[CalibratedGate, ...]
+    equality: tuple[CalibratedEquality, ...]
+    failed: Count
+    attempted: Count
+    """Formal requests of both arms, and how many of them failed."""
