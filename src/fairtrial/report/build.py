@@ -2,7 +2,7 @@
 
 from fairtrial.judge.normal import all_the_same
 from fairtrial.judge.values import Values
-from fairtrial.report import evidence_parts, workload_parts
+from fairtrial.report import evidence_parts, verdict_part, workload_parts
 from fairtrial.report.counter_part import counters
 from fairtrial.report.decision_part import decision, gates
 from fairtrial.report.glance_part import glance
@@ -19,7 +19,12 @@ def build_report(plan: FrozenPlan, judgment: Judgment, values: Values) -> Report
         judgment: What the judge derived from the evidence.
         values: Every measured request's value, for the charts.
     """
-    sections: list[Section] = [decision(plan, judgment), glance(plan, judgment), gates(judgment)]
+    sections: list[Section] = [
+        decision(plan, judgment),
+        verdict_part.section(judgment),
+        glance(plan, judgment),
+        gates(judgment),
+    ]
     sections += [workload_parts.section(plan, workload, judgment, values) for workload in plan.workloads]
     sections += [
         counters(plan, judgment),

@@ -6,17 +6,11 @@ from fairtrial.judge.normal import baseline_of
 from fairtrial.judge.unusable import CELL
 from fairtrial.report import effects, words
 from fairtrial.report.client_part import fell_behind
-from fairtrial.schema.document import Callout, Paragraph, Section, Span, Table
-from fairtrial.schema.judgment import GateResult, Judgment, RequirementResult
+from fairtrial.report.verdict_part import overall, verdict
+from fairtrial.schema.document import Callout, Paragraph, Section, Table
+from fairtrial.schema.judgment import GateResult, Judgment
 from fairtrial.schema.plan import FrozenPlan
-from fairtrial.schema.vocab import GateOutcome, Verdict
-
-_VERDICTS = {
-    Verdict.SUPERIOR: Span(text="better", tone="good"),
-    Verdict.NON_INFERIOR: Span(text="no worse", tone="good"),
-    Verdict.INFERIOR: Span(text="worse than allowed", tone="bad"),
-    Verdict.INCONCLUSIVE: Span(text="undecided", tone="warn"),
-}
+from fairtrial.schema.vocab import GateOutcome
 
 
 def decision(plan: FrozenPlan, judgment: Judgment) -> Section:
@@ -53,8 +47,8 @@ def _requirements(judgment: Judgment, baseline: str) -> Table:
                 effects.shares(entries, baseline)
                 if effects.is_share(result)
                 else effects.changes(judgment, entries),
-                effects.paired(judgment, entries),
-                _verdict(result),
+                overall(result),
+                verdict(result),
             )
         )
     shares = any(map(effects.is_share, judgment.requirements))
@@ -64,15 +58,11 @@ def _requirements(judgment: Judgment, baseline: str) -> Table:
     reasons = dict.fromkeys(result.reason for result in judgment.requirements)
     return Table(
         caption="What was demanded and what was observed, by repetition",
-        columns=("workload", "arm", "demand", column, "paired effect", "verdict"),
+        columns=("workload", "arm", "demand", column, "over all [interval]", "verdict"),
         numeric=(False,) * 6,
         rows=tuple(rows),
         note=" ".join([effects.meaning(statistics, shares=shares), *map(words.sentence, reasons)]),
     )
-
-
-def _verdict(result: RequirementResult) -> Span:
-    return Span(text="none", tone="warn") if result.verdict is None else _VERDICTS[result.verdict]
 
 
 def _level(plan: FrozenPlan, judgment: Judgment) -> tuple[Paragraph, ...]:

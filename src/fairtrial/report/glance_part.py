@@ -19,7 +19,7 @@ _NAMES: Mapping[HitSource, str] = {HitSource.UNKNOWN: "not stated"}
 def glance(plan: FrozenPlan, judgment: Judgment) -> Section:
     """What differs between the arms, then hits, misses and outputs of every workload with a demand."""
     demanded = {entry.workload for entry in judgment.requirements if entry.role in DEMANDING}
-    lines = [Paragraph(text=f"What differs from {baseline_of(plan)}: {_differences(plan)}.")]
+    lines = [Paragraph(text=f"What differs from {baseline_of(plan)}: {differences(plan)}.")]
     lines += [
         Paragraph(text=_line(plan, workload.name, judgment))
         for workload in plan.workloads
@@ -41,7 +41,8 @@ def _value(value: PublicValue | None) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _differences(plan: FrozenPlan) -> str:
+def differences(plan: FrozenPlan) -> str:
+    """What differs from the baseline, candidate by candidate, in one clause."""
     same = without_difference(plan)
     found = []
     for candidate in candidates_of(plan):

@@ -4,6 +4,7 @@ import re
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from fairtrial.report.intervals import draw_intervals
 from fairtrial.report.svg import draw
 from fairtrial.report.visible import visible
 from fairtrial.schema.document import Report
@@ -21,6 +22,7 @@ def render_html(report: Report) -> str:
     environment.filters["visible"] = visible
     environment.filters["slug"] = slug
     environment.globals["draw"] = draw
+    environment.globals["draw_intervals"] = draw_intervals
     return environment.get_template("report.html.j2").render(report=report)
 
 

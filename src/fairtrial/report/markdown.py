@@ -2,9 +2,19 @@
 
 import re
 
+from fairtrial.report.intervals import LEGEND, interval_lines
 from fairtrial.report.text_plot import as_text, legend
 from fairtrial.report.visible import visible
-from fairtrial.schema.document import Callout, DotChart, Paragraph, Report, Section, Span, Table
+from fairtrial.schema.document import (
+    Callout,
+    DotChart,
+    IntervalChart,
+    Paragraph,
+    Report,
+    Section,
+    Span,
+    Table,
+)
 
 PLOT_WIDTH = 88
 _SPECIAL = re.compile(r"[\\`*\[\]|~<>&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -39,7 +49,15 @@ def _section(section: Section) -> list[str]:
                 parts.append(_table(block))
             case DotChart():
                 parts.append(_chart(block))
+            case IntervalChart():
+                parts.append(intervals(block))
     return parts
+
+
+def intervals(chart: IntervalChart) -> str:
+    """A chart of intervals as a fenced block of text."""
+    drawn = "\n".join(line for line, _ in interval_lines(chart, PLOT_WIDTH)).replace("`", "'")
+    return f"**{escape(chart.caption)}**\n\n```text\n{drawn}\n```\n\n{escape(LEGEND)}"
 
 
 def _callout(callout: Callout) -> str:

@@ -7,14 +7,25 @@ from rich.panel import Panel
 from rich.table import Table as Grid
 from rich.text import Text
 
+from fairtrial.report.intervals import LEGEND, interval_lines
 from fairtrial.report.text_plot import legend, plot
 from fairtrial.report.visible import visible
-from fairtrial.schema.document import Callout, DotChart, Paragraph, Report, Section, Span, Table, Tone
+from fairtrial.schema.document import (
+    Callout,
+    DotChart,
+    IntervalChart,
+    Paragraph,
+    Report,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
 
 _STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
 _BORDERS: dict[Tone, str] = {"good": "green", "bad": "red", "warn": "yellow", "plain": "blue"}
 _GROUPS = ("cyan", "magenta", "yellow", "green")
-_BRIEF_SECTIONS = 3
+_BRIEF_SECTIONS = 4
 _ALL = "That is the short form. Everything else, workload by workload: fairtrial report DIR"
 _FOLDED_FROM = 40
 _GAP = 3
@@ -26,7 +37,8 @@ def render_terminal(report: Report, console: Console, *, brief: bool = False) ->
     Args:
         report: The document.
         console: Where to; it knows width and colours (NO_COLOR included).
-        brief: Only the first three sections: the decision, what differs and what came of it, the gates.
+        brief: Only the first four sections: the decision, the verdicts, what differs and what came of it,
+            the gates.
     """
     console.print(Text(visible(report.title), style="bold"))
     console.print(Text(visible(report.subtitle), style="dim"))
@@ -50,6 +62,16 @@ def _section(section: Section, console: Console) -> None:
                 _table(block, console)
             case DotChart():
                 _chart(block, console)
+            case IntervalChart():
+                _intervals(block, console)
+
+
+def _intervals(chart: IntervalChart, console: Console) -> None:
+    console.print()
+    console.print(Text(visible(chart.caption), style="bold"))
+    for line, tone in interval_lines(chart, console.width):
+        console.print(Text(line, style=_STYLES[tone], no_wrap=True, overflow="ignore"))
+    console.print(Padding(Text(LEGEND, style="dim"), (0, 0, 0, 1)))
 
 
 def _callout(callout: Callout, console: Console) -> None:

@@ -67,11 +67,35 @@ class DotChart(Record):
     rows: tuple[Dots, ...]
 
 
+class IntervalRow(Record):
+    """One requirement: the harm in percent, its interval, and how much of it is allowed."""
+
+    label: Text
+    low: float
+    middle: float
+    high: float
+    allowed: float | None
+    """The margin; None where nothing but no difference is the mark to beat."""
+    verdict: Text
+    tone: Tone
+
+
+class IntervalChart(Record):
+    """Intervals against their margins; right means that the candidate is worse, for every metric."""
+
+    kind: Literal["intervals"] = "intervals"
+    caption: Text
+    rows: tuple[IntervalRow, ...]
+
+
+Block = Annotated[Paragraph | Callout | Table | DotChart | IntervalChart, Field(discriminator="kind")]
+
+
 class Section(Record):
     """A headed part."""
 
     title: Text
-    blocks: tuple[Annotated[Paragraph | Callout | Table | DotChart, Field(discriminator="kind")], ...]
+    blocks: tuple[Block, ...]
 
 
 class Report(Record):

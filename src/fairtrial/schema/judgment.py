@@ -231,6 +231,8 @@ class RequirementResult(Record):
     verdict: Verdict | None
     reason: Text
     """Why this verdict, or why none."""
+    at_least: Share | None = None
+    """The share that is demanded, where the demand is for a share."""
     finding: Finding | None = None
     """None where nothing could be derived; for what is only shown its verdict stands against no demand."""
     companions: Companions | None = None

@@ -242,7 +242,7 @@ class Design(Record):
     assumed_sd: Share = 0.03
     """Spread of a repetition's log ratio that planning assumes where no calibration tells it."""
     looks: tuple[Positive, ...] = ()
-    """Repetitions after which the trial may stop with a decision, the last is all of them; empty: no looks."""
+    """Repetitions after which the trial may stop with a decision, the last is all of them; empty: none."""
     host: Digest | None = None
     """Random id of the host on which it was frozen."""
     calibrates: bool = False
