@@ -16,8 +16,8 @@ def regressions(judgment: Judgment) -> Iterator[Paragraph]:
         return
     if not named:
         yield Paragraph(
-            text="No regression may be named: over all guardrails together (Holm) none is beyond chance. That "
-            "is no proof of no harm; the verdicts say what is proven."
+            text="No regression may be named: over all guardrails together (Holm) none is beyond chance. "
+            "That is no proof of no harm; the verdicts say what is proven."
         )
         return
     which = "; ".join(

@@ -110,8 +110,8 @@ def _placed(scale: Scale, row: IntervalRow, y: float) -> PlacedInterval:
         middle_x=_x(scale, row.middle),
         high_x=_x(scale, row.high),
         allowed_x=None if row.allowed is None else _x(scale, row.allowed),
-        cut_low=scale.outside(row.low),
-        cut_high=scale.outside(row.high),
+        cut_low=row.low < 0 and scale.outside(row.low),
+        cut_high=row.high > 0 and scale.outside(row.high),
         verdict=visible(row.verdict),
         tone=row.tone,
         summary=visible(f"{row.label}: harm {in_words(row)}"),
@@ -150,8 +150,8 @@ def _cells(scale: Scale, row: IntervalRow, width: int) -> str:
     line[zero] = ":"
     for at in range(low, high + 1):
         line[at] = "-"
-    line[low] = "<" if scale.outside(row.low) else "["
-    line[high] = ">" if scale.outside(row.high) else "]"
+    for at, value, mark in ((high, row.high, "]"), (low, row.low, "[")):
+        line[at] = mark if not scale.outside(value) else "<" if value < 0 else ">"
     if not scale.outside(row.middle):
         line[_place(scale, row.middle, width)] = "*"
     if row.allowed is not None:
