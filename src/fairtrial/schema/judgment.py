@@ -1,8 +1,8 @@
 """The judgment: everything the judge derives from the evidence, and nothing else."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fairtrial.schema.base import Record
 from fairtrial.schema.client_vocab import Transport
@@ -186,6 +186,8 @@ class ConditionResult(Record):
     holds: bool | None
     """None: unknown, which is not true."""
     reason: Text
+    asked: bool = True
+    """Whether the plan's level asks it of this cell: what isn't asked makes no cell unusable."""
 
 
 class Cell(Record):
@@ -253,6 +255,8 @@ class GateResult(Record):
     reason: Text
     discriminates: bool | None = None
     """False where the baseline fails it against itself; None where no calibration tells."""
+    part_of: tuple[Identifier, ...] = ()
+    """The gates that it is a member of: it then counts only through them."""
 
 
 class LedgerEntry(Record):
@@ -333,6 +337,19 @@ class Decision(Record):
     next_step: Text
     promotion_authorized: bool
     promoted: bool
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        """A decision can't contradict itself.
+
+        Raises:
+            ValueError: It is promoted without authorisation, or authorised against its recommendation.
+        """
+        if self.promoted and not self.promotion_authorized:
+            raise ValueError("promoted without being authorised")
+        if self.promotion_authorized and self.recommendation is not Recommendation.ELIGIBLE:
+            raise ValueError(f"authorised although the recommendation is {self.recommendation.value}")
+        return self
 
 
 class Judgment(Record):
