@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairtrial.schema.base import Record
-from fairtrial.schema.types import Count, Digest, Identifier, Positive, Text, UtcTime, Within
+from fairtrial.schema.types import Count, Digest, Identifier, Positive, Share, Text, UtcTime, Within
 from fairtrial.schema.vocab import GateOutcome, Metric, Statistic, Verdict
 
 CALIBRATION_SCHEMA: Literal["fairtrial.calibration/v1"] = "fairtrial.calibration/v1"
@@ -28,7 +28,7 @@ class CalibratedRequirement(Record):
     noise_floor: Log
     """t(0.975, n-1) * sd * sqrt(1 + 1/n)."""
     verdict: Verdict | None
-    """Of the requirement as declared; ``inferior`` makes the calibration unfit."""
+    """Of the requirement as declared: ``inferior`` makes it unfit. None for what is only shown."""
     flagged: bool
     """A false alarm: a regression or an improvement was detected where there is none."""
 
@@ -57,15 +57,20 @@ class Calibration(Record):
     """Run id of the calibrating trial."""
     plan_sha256: Digest
     judgment_sha256: Digest
+    """Of the canonical JSON of the calibrating trial's judgment."""
     made: UtcTime
     """When its last phase ended."""
     host: Digest
     """Random id of the host, drawn once: says that two trials ran on one host, and nothing else of it."""
     baseline: Digest
-    """sha256 of what the baseline is: kind, profile, public options, identities."""
+    """sha256 of what the baseline is and how it is launched: kind, profile, options, identities, scope."""
     workloads: dict[Identifier, Digest]
-    """sha256 of what each workload sends, without its requirements."""
+    """sha256 of what each workload sends, without its seed and its requirements."""
     repetitions: Positive
+    alpha: Share
+    """One-sided; what the flags of the requirements were raised at."""
+    complete: bool
+    """Whether every planned launch counts and the trial was closed."""
     requirements: tuple[CalibratedRequirement, ...]
     gates: tuple[CalibratedGate, ...]
     equality: tuple[CalibratedEquality, ...]
