@@ -19,6 +19,7 @@ from fairtrial.schema.facts import (
     LaunchStarted,
     LaunchStarting,
     LaunchStopping,
+    LookTaken,
     Opened,
     PhaseEnded,
     PhaseStarted,
@@ -115,6 +116,8 @@ class Progress:
     faulted: SessionFaulted | None = None
     """In the present session only."""
     closed: Closed | None = None
+    looks: list[LookTaken] = field(default_factory=list)
+    """Declared looks at the data that were taken, oldest first."""
     service: str | None = None
     """The launch of this trial that is now in service, if any."""
 
@@ -172,6 +175,8 @@ def apply(progress: Progress, fact: Fact) -> None:
             progress.start_state = fact
         case Closed():
             progress.closed = fact
+        case LookTaken():
+            progress.looks.append(fact)
         case WindowOpened() | BaselineTakenDown() | BaselineRestoring() | BaselineRestored() | WindowClosed():
             _apply_to_window(progress, fact)
         case LaunchStarting():

@@ -151,7 +151,7 @@ def declared_before_traffic(view: CellView) -> Answer:
         return None, normal.cut
     amendments = [line.fact for line in normal.lines if isinstance(line.fact, Amended)]
     in_force = amendments[-1].plan_sha256 if amendments else opened.plan_sha256
-    if sha256_hex(canonical(normal.plan)) != in_force or normal.lines[0].prev != opened.plan_sha256:
+    if sha256_hex(canonical(normal.declared)) != in_force or normal.lines[0].prev != opened.plan_sha256:
         return False, "the journal is of another plan than this one"
     if any(amendment.retroactive for amendment in amendments):
         return False, "the plan was amended after traffic that it affects"

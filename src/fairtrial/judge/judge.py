@@ -10,6 +10,7 @@ from fairtrial.judge.decision import decide
 from fairtrial.judge.gates import evaluate_gates
 from fairtrial.judge.ledger import clock_step_ms, coverage, launch_summaries, ledger, window_summaries
 from fairtrial.judge.level import claimed_level
+from fairtrial.judge.looks import looks
 from fairtrial.judge.normal import all_the_same
 from fairtrial.judge.normalise import normalise
 from fairtrial.judge.pairs import comparisons, equality
@@ -21,19 +22,24 @@ NO_RUN = "unknown"
 """Stands for the run id where the journal doesn't name one."""
 
 
-def judge(evidence: EvidenceSet) -> Judgment:
+def judge(evidence: EvidenceSet, repetitions: int | None = None) -> Judgment:
     """Judge the evidence.
 
     The same evidence gives the same judgment, byte for byte. Nothing here raises for evidence that
     is damaged or absent: it becomes an issue, and what rests on it is missing.
+
+    Args:
+        evidence: The evidence.
+        repetitions: For a look: judge as if the design ended after so many repetitions. None takes the
+            design as it was run: in full, or until a declared look ended it.
     """
-    normal = normalise(evidence)
+    normal = normalise(evidence, repetitions)
     compared = comparisons(normal)
     equal = equality(normal)
     deltas, counter_issues = counter_deltas(normal, evidence.files)
     gates = evaluate_gates(normal, equal, deltas)
     cells = judge_cells(normal, equal, deltas)
-    requirements = requirement_results(evidence.plan, compared)
+    requirements = requirement_results(normal.plan, compared)
     covered = coverage(normal)
     level, level_reasons = claimed_level(normal)
     amendments = plan_amendments(normal.lines, evidence.files)
@@ -42,12 +48,12 @@ def judge(evidence: EvidenceSet) -> Judgment:
         gates=gates,
         cells=cells,
         coverage=covered,
-        asked=asked_for(evidence.plan),
+        asked=asked_for(normal.plan),
         amendments=amendments,
         closed=normal.progress.closed is not None,
-        same_arms=all_the_same(evidence.plan),
+        same_arms=all_the_same(normal.plan),
         distrust=normal.foreign or normal.cut,
-        accept_underpowered=evidence.plan.design.accept_underpowered,
+        accept_underpowered=normal.plan.design.accept_underpowered,
     )
     opened = normal.progress.opened
     return Judgment(
@@ -74,6 +80,7 @@ def judge(evidence: EvidenceSet) -> Judgment:
         amendments=amendments,
         ledger=ledger(normal, evidence.files),
         issues=(*normal.issues, *counter_issues),
+        looks=looks(normal),
         failed_share_upper=failed_share_upper(normal),
         step_ms=clock_step_ms(normal),
     )

@@ -76,6 +76,9 @@ class Normal:
     """The evidence, read and checked."""
 
     plan: FrozenPlan
+    """Cut to the look that ended the trial, if a declared one did: what is held against the evidence."""
+    declared: FrozenPlan
+    """The whole plan in force, with the digest that the journal knows."""
     lines: tuple[JournalLine, ...]
     """The journal without the facts that made no sense where they stood."""
     progress: Progress

@@ -7,6 +7,7 @@ from fairtrial.evidence.documents import canonical, read, sha256_hex
 from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.evidence.progress import LaunchState, Progress, fold
 from fairtrial.judge.journal import CUT, foreign, sound_lines
+from fairtrial.judge.looks import plan_as_run
 from fairtrial.judge.normal import JOURNAL, Normal, PhaseTable, Place, planned
 from fairtrial.judge.phase_tables import Origin, PhaseInput, phase_table
 from fairtrial.judge.tables import issue, sealed
@@ -16,7 +17,7 @@ from fairtrial.schema.facts import JournalLine, Opened, PhaseEnded, Resumed
 from fairtrial.schema.identity import Identity
 from fairtrial.schema.judgment import NormaliserIssue
 from fairtrial.schema.plan import FrozenPlan
-from fairtrial.schema.schedule import LaunchPlan
+from fairtrial.schema.schedule import LaunchPlan, until
 from fairtrial.schema.vocab import Phase
 
 
@@ -37,12 +38,19 @@ class _Journal:
     """Of each boot."""
 
 
-def normalise(evidence: EvidenceSet) -> Normal:
-    """Read everything once. Never raises on damaged evidence: each doubt is an issue."""
+def normalise(evidence: EvidenceSet, repetitions: int | None = None) -> Normal:
+    """Read everything once. Never raises on damaged evidence: each doubt is an issue.
+
+    Args:
+        evidence: The evidence.
+        repetitions: Take the design as if it ended after so many, for a look at what is there; None
+            takes it as it was run: in full, or until a declared look ended it.
+    """
     lines, problems = sound_lines(evidence)
     progress = fold(line.fact for line in lines)
     found = _Found(issues=list(problems))
-    _find_launches(evidence.plan, progress, found)
+    plan = plan_as_run(evidence.plan, progress) if repetitions is None else until(evidence.plan, repetitions)
+    _find_launches(plan, progress, found)
     ends = {
         (line.fact.launch, line.fact.workload, line.fact.phase): line
         for line in lines
@@ -54,7 +62,8 @@ def normalise(evidence: EvidenceSet) -> Normal:
     for launch in progress.launches.values():
         _read_identity(evidence.files, launch, found)
     return Normal(
-        plan=evidence.plan,
+        plan=plan,
+        declared=evidence.plan,
         lines=lines,
         progress=progress,
         launches=found.launches,

@@ -44,6 +44,12 @@ def schedule(plan: FrozenPlan) -> tuple[WindowPlan, ...]:
     return tuple(windows)
 
 
+def until(plan: FrozenPlan, repetitions: int) -> FrozenPlan:
+    """The plan as if its design ended after so many repetitions; everything else stays as declared."""
+    order = plan.design.order[:repetitions]
+    return plan.model_copy(update={"design": plan.design.model_copy(update={"order": order})})
+
+
 def _launches(plan: FrozenPlan, window: str, repetition: int, arm: str) -> tuple[LaunchPlan, ...]:
     names = tuple(workload.name for workload in plan.workloads)
     if plan.design.launch_scope is not LaunchScope.WORKLOAD:
