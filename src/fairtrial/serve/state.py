@@ -1,4 +1,4 @@
-"""Where fairtrial keeps what it knows of this host: the lock and the servers in service."""
+"""Where fairtrial keeps what it knows of this host: the lock, the servers in service, calibrations."""
 
 import os
 from pathlib import Path
@@ -23,9 +23,27 @@ def state_dir() -> Path:
     Raises:
         UsageError: The directory can't be made or belongs to somebody else.
     """
+    return _made(_base() / "hosts" / _boot_id())
+
+
+def lasting_dir(name: str) -> Path:
+    """A directory of this user that outlives boots; made with mode 0700 if it isn't there.
+
+    Args:
+        name: What is kept in it.
+
+    Raises:
+        UsageError: The directory can't be made or belongs to somebody else.
+    """
+    return _made(_base() / name)
+
+
+def _base() -> Path:
     named = os.environ.get(STATE_DIR_VARIABLE)
-    base = Path(named).absolute() if named else user_state_path("fairtrial")
-    path = base / "hosts" / _boot_id()
+    return Path(named).absolute() if named else user_state_path("fairtrial")
+
+
+def _made(path: Path) -> Path:
     try:
         make_private_dir(path)
     except EvidenceError as exc:
