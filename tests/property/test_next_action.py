@@ -40,6 +40,7 @@ from fairtrial.schema.vocab import (
     OrderSource,
     Proof,
     RecipeKind,
+    Recommendation,
     Replay,
     ServiceState,
     Stage,
@@ -51,7 +52,7 @@ from fairtrial.trial.decide import next_action
 D = "0" * 64
 
 
-def make_plan(scope=LaunchScope.WORKLOAD, order=("AB", "BA"), workloads=2):
+def make_plan(scope=LaunchScope.WORKLOAD, order=("AB", "BA"), workloads=2, looks=()):
     recipe = FrozenRecipe(kind=RecipeKind.REFERENCE, profile="reference")
     return FrozenPlan(
         id="p",
@@ -81,7 +82,9 @@ def make_plan(scope=LaunchScope.WORKLOAD, order=("AB", "BA"), workloads=2):
             )
             for i in range(workloads)
         ),
-        design=Design(order=order, order_source=OrderSource.DECLARED, seed=0, launch_scope=scope),
+        design=Design(
+            order=order, order_source=OrderSource.DECLARED, seed=0, launch_scope=scope, looks=looks
+        ),
         gates=(),
         limits=RunLimits(),
     )
@@ -106,6 +109,8 @@ class World:
     troubles_left: int = 2
     stops_left: int = 3
     restore_breaks: bool = False
+    decides_at: int = 0
+    """The look that finds a decision; 0: none does."""
 
     def put(self, fact):
         self.maybe_crash()
@@ -263,6 +268,22 @@ class World:
     def CloseWindow(self, x):
         self.put(f.WindowClosed(window=x.window, outcome=x.outcome))
 
+    def TakeLook(self, x):
+        progress = fold(self.journal)
+        assert not self.measured, "a look beside a measured server"
+        assert progress.window is None, "a look while the baseline may be down"
+        self.maybe_crash()  # while judging: nothing is recorded yet
+        decided = x.look == self.decides_at
+        self.put(
+            f.LookTaken(
+                look=x.look,
+                repetitions=x.repetitions,
+                decided=decided,
+                recommendation=Recommendation.ELIGIBLE if decided else Recommendation.UNDECIDED,
+                judgment_sha256=D,
+            )
+        )
+
     def CloseTrial(self, _):
         self.put(f.Closed(windows=1, launches=1, complete=True))
 
@@ -328,6 +349,55 @@ def test_always_restored_or_says_so(seed, scope, running, restore_breaks):
     for window in schedule(world.plan):
         for launch in window.launches:
             assert len([x for x in progress.attempts(launch.name) if complete(x)]) == 1
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**32), decides_at=st.integers(0, 3), running=st.booleans())
+def test_each_declared_look_is_taken_once_and_a_decision_ends_the_trial(seed, decides_at, running):
+    """Three looks at 1, 2 and 4 of 4 repetitions: a decision at look k leaves exactly k looks and its windows."""
+    plan = make_plan(LaunchScope.WINDOW, ("AB", "BA", "AB", "BA"), 1, looks=(1, 2, 4))
+    world = World(plan, random.Random(seed), service="incumbent" if running else None, decides_at=decides_at)
+    for number in range(60):
+        try:
+            if session(world, number == 0) is a.HaltReason.FINISHED:
+                break
+        except CrashError:
+            pass
+    else:
+        raise AssertionError("the trial never finished")
+    progress = fold(world.journal)
+    last = decides_at or 3
+    assert [(x.look, x.repetitions) for x in progress.looks] == [(1, 1), (2, 2), (3, 4)][:last]
+    repetitions = (1, 2, 4)[last - 1]
+    counted = [x.name for w in schedule(plan) for x in w.launches if progress.counted(x.name)]
+    assert len(counted) == 2 * repetitions
+    assert max(w.opened.repetition for w in progress.windows) == repetitions
+    # every look came after the last window of its repetitions and before the next repetition
+    done = 0
+    for fact in world.journal:
+        if isinstance(fact, f.WindowOpened):
+            done = fact.repetition
+        elif isinstance(fact, f.LookTaken):
+            assert done == fact.repetitions
+
+
+def test_a_look_that_the_plan_does_not_declare_ends_nothing():
+    plan = make_plan(LaunchScope.WINDOW, ("AB", "BA"), 1, looks=(2,))
+    world = World(plan, random.Random(0), crashes_left=0, troubles_left=0, stops_left=0)
+    world.journal.append(f.Opened(run="r", plan_sha256=D, origin_mono_ns="0", origin_wall_ns="0"))
+    for look, repetitions in ((1, 1), (2, 2)):
+        world.journal.append(
+            f.LookTaken(
+                look=look,
+                repetitions=repetitions,
+                decided=True,
+                recommendation=Recommendation.ELIGIBLE,
+                judgment_sha256=D,
+            )
+        )
+    while not isinstance(action := next_action(plan, world.journal), a.Halt):
+        world.do(action)
+    assert sum(isinstance(x, f.WindowClosed) for x in world.journal) == 4
 
 
 def test_without_trouble_every_launch_runs_once_in_the_declared_order():

@@ -101,6 +101,8 @@ class Show:
             self._phase = self._bar.add_task(
                 f"{action.workload} {action.phase}", total=self._expected(action), note=""
             )
+        elif isinstance(action, a.TakeLook):
+            self._line(f"look {action.look}: judging {action.repetitions} repetitions")
         elif type(action) in _WORDS and (self._in_service or isinstance(action, a.Reap)):
             self._line(f"  {_WORDS[type(action)]}")
 
@@ -117,6 +119,12 @@ class Show:
             self._phase_done(action, progress)
         elif isinstance(action, a.StopLaunch):
             self._launch_done(action.launch, progress)
+        elif isinstance(action, a.TakeLook) and progress.looks:
+            look = progress.looks[-1]
+            self._line(
+                f"look {look.look}: {look.recommendation.value}: "
+                f"{'the trial ends here' if look.decided else 'no decision'}"
+            )
 
     def traffic(self, action: a.Drive, done: int, failed: int, expected: int) -> None:
         """Requests of the phase in hand that are over."""

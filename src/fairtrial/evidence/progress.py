@@ -30,6 +30,7 @@ from fairtrial.schema.facts import (
     WindowClosed,
     WindowOpened,
 )
+from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import CounterPoint, LaunchPurpose, Phase, Proof
 
 
@@ -156,6 +157,15 @@ def complete(launch: LaunchState) -> bool:
             if not launch.phase_over(workload, phase):
                 return False
     return True
+
+
+def looks_taken(plan: FrozenPlan, progress: Progress) -> dict[int, LookTaken]:
+    """The declared looks that were taken, by number, in the order in which they were.
+
+    A look that the plan doesn't declare is none: no journal can make a design smaller than it is.
+    """
+    declared = dict(enumerate(plan.design.looks, start=1))
+    return {fact.look: fact for fact in progress.looks if declared.get(fact.look) == fact.repetitions}
 
 
 def fold(facts: Iterable[Fact]) -> Progress:

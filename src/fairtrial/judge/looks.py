@@ -4,7 +4,7 @@ All looks together have the plan's alpha, each an equal part of it (Bonferroni):
 have to do with each other, a harmful candidate passes one of them no more often than alpha.
 """
 
-from fairtrial.evidence.progress import Progress
+from fairtrial.evidence.progress import Progress, looks_taken
 from fairtrial.judge.normal import Normal
 from fairtrial.schema.judgment_parts import LookResult
 from fairtrial.schema.plan import FrozenPlan
@@ -16,34 +16,23 @@ def alpha_of(plan: FrozenPlan) -> float:
     return plan.design.alpha / max(1, len(plan.design.looks))
 
 
-def ended_at(plan: FrozenPlan, progress: Progress) -> int | None:
-    """The repetitions after which a declared look ended the trial; None where none did.
-
-    A look that the plan doesn't declare ends nothing: no journal can make a design smaller than it is.
-    """
-    for taken in progress.looks:
-        if taken.decided and (taken.look, taken.repetitions) in enumerate(plan.design.looks, start=1):
-            return taken.repetitions
-    return None
-
-
 def plan_as_run(plan: FrozenPlan, progress: Progress) -> FrozenPlan:
     """The plan that the evidence is held against: cut to the look that ended the trial, if one did."""
-    last = ended_at(plan, progress)
-    return plan if last is None else until(plan, last)
+    decided = next((look for look in looks_taken(plan, progress).values() if look.decided), None)
+    return plan if decided is None else until(plan, decided.repetitions)
 
 
 def looks(normal: Normal) -> tuple[LookResult, ...]:
     """Every declared look, taken or not."""
     plan = normal.plan
-    taken = {(fact.look, fact.repetitions): fact for fact in normal.progress.looks}
+    taken = looks_taken(plan, normal.progress)
     return tuple(
         LookResult(
             look=number,
             repetitions=repetitions,
             alpha=alpha_of(plan),
-            taken=(number, repetitions) in taken,
-            decided=(number, repetitions) in taken and taken[number, repetitions].decided,
+            taken=number in taken,
+            decided=number in taken and taken[number].decided,
         )
         for number, repetitions in enumerate(plan.design.looks, start=1)
     )

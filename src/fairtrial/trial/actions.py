@@ -105,6 +105,15 @@ class CloseWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeLook:
+    """Judge what is there, as the plan declares, and end the trial if that decides it."""
+
+    look: int
+    """Number of the look, from 1."""
+    repetitions: int
+
+
+@dataclass(frozen=True, slots=True)
 class CloseTrial:
     """Write the last fact."""
 
@@ -127,6 +136,7 @@ Action = (
     | Reap
     | Restore
     | CloseWindow
+    | TakeLook
     | CloseTrial
     | Halt
 )

@@ -1,14 +1,14 @@
 """What to do next: a pure function of the frozen plan and the facts.
 
 Run, resume after a crash, restore and the property tests are this one function. It holds to
-three rules: a launch of an earlier session is ended before anything else; a window is only
+four rules: a launch of an earlier session is ended before anything else; a window is only
 closed when the start state is proven to be back; a session in which something failed starts
-nothing new.
+nothing new; a declared look is taken before the next repetition begins, and once.
 """
 
 from collections.abc import Iterable
 
-from fairtrial.evidence.progress import LaunchState, Progress, WindowState, complete, fold
+from fairtrial.evidence.progress import LaunchState, Progress, WindowState, complete, fold, looks_taken
 from fairtrial.schema.facts import Fact
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.schedule import LaunchPlan, WindowPlan, schedule
@@ -36,6 +36,7 @@ from fairtrial.trial.actions import (
     StartLaunch,
     StopLaunch,
     TakeDown,
+    TakeLook,
 )
 
 RESTORE_ATTEMPTS = 2
@@ -189,10 +190,21 @@ def _end_window(progress: Progress, window: WindowState, *, finished: bool) -> A
 
 
 def _next_window(plan: FrozenPlan, progress: Progress) -> Action:
-    for window in schedule(plan):
-        if any(progress.counted(launch.name) is None for launch in window.launches):
-            return OpenWindow(window, _window_attempts(progress, window) + 1)
-    return CloseTrial()
+    """The first window that isn't done, unless a look is due before it, or one ended the trial."""
+    missing = (
+        window
+        for window in schedule(plan)
+        if any(progress.counted(launch.name) is None for launch in window.launches)
+    )
+    window = next(missing, None)
+    taken = looks_taken(plan, progress)
+    if any(look.decided for look in taken.values()):
+        return CloseTrial()
+    whole = len(plan.design.order) if window is None else window.repetition - 1
+    for number, repetitions in enumerate(plan.design.looks, start=1):
+        if number not in taken and repetitions <= whole:
+            return TakeLook(number, repetitions)
+    return CloseTrial() if window is None else OpenWindow(window, _window_attempts(progress, window) + 1)
 
 
 def _window_attempts(progress: Progress, plan: WindowPlan) -> int:

@@ -16,6 +16,7 @@ from fairtrial.report.json_form import render_json
 from fairtrial.report.markdown import render_markdown
 from fairtrial.schema.document import Report
 from fairtrial.schema.judgment import Judgment
+from fairtrial.schema.schedule import until
 from fairtrial.trial.amending import effective_plan
 
 
@@ -42,7 +43,9 @@ def judge_trial(path: Path) -> Outcome:
     """Judge a trial as far as it has come; changes nothing on disk."""
     evidence = evidence_of(path)
     judgment = judge(evidence)
-    return Outcome(judgment, build_report(evidence.plan, judgment, measured_values(evidence, judgment)))
+    decided = next((look for look in judgment.looks if look.decided), None)
+    plan = evidence.plan if decided is None else until(evidence.plan, decided.repetitions)
+    return Outcome(judgment, build_report(plan, judgment, measured_values(evidence, judgment)))
 
 
 def write_outcome(path: Path, outcome: Outcome) -> Path:

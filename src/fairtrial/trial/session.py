@@ -11,6 +11,7 @@ from fairtrial.schema.vocab import ExitCode, Fault
 from fairtrial.trial import actions as a
 from fairtrial.trial.context import Context
 from fairtrial.trial.decide import decide
+from fairtrial.trial.looking import take_look
 from fairtrial.trial.notes import empty_inbox
 from fairtrial.trial.servers import reap, start_launch, stop_launch
 from fairtrial.trial.service import observe_start, restore, take_down
@@ -44,6 +45,7 @@ class Session:
             a.Reap: lambda action: reap(context, action.launch),
             a.Restore: lambda action: restore(context, action),
             a.CloseWindow: self._close_window,
+            a.TakeLook: lambda action: take_look(context, action),
             a.CloseTrial: self._close_trial,
         }
 

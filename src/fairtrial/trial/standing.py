@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from fairtrial.evidence.progress import Progress, complete
-from fairtrial.schema.schedule import formal_total, schedule
+from fairtrial.evidence.progress import Progress, complete, looks_taken
+from fairtrial.schema.schedule import formal_total, schedule, until
 from fairtrial.schema.vocab import LaunchPurpose, Phase
 from fairtrial.trial.actions import Halt
 from fairtrial.trial.decide import decide
@@ -19,6 +19,8 @@ class Standing:
     plan_sha256: str
     state: str
     """``finished``, ``open`` (it can go on), ``not_restored``."""
+    ended_at_look: int | None
+    """The declared look that ended the trial early; the numbers below are of the design until then."""
     windows_planned: int
     windows_done: int
     launches_planned: int
@@ -42,7 +44,7 @@ class Standing:
         """For people."""
         formal = f"{self.formal_attempted} of {self.formal_planned} requests, {self.formal_failed} failed"
         return [
-            f"{self.plan}: {self.state}",
+            f"{self.plan}: {self.state}" + (f" at look {self.ended_at_look}" if self.ended_at_look else ""),
             f"  windows   {self.windows_done} of {self.windows_planned}",
             f"  launches  {self.launches_counted} of {self.launches_planned}"
             + (f", {self.launches_not_counted} that don't count" if self.launches_not_counted else ""),
@@ -61,7 +63,9 @@ class Standing:
 
 def standing(directory: TrialDirectory, progress: Progress, *, as_now: bool | None) -> Standing:
     """Where a trial stands; ``as_now``: whether the host is now as the trial found it."""
-    windows = schedule(directory.plan)
+    decided = next((look for look in looks_taken(directory.plan, progress).values() if look.decided), None)
+    plan = directory.plan if decided is None else until(directory.plan, decided.repetitions)
+    windows = schedule(plan)
     names = [launch.name for window in windows for launch in window.launches]
     counted = [launch for name in names if (launch := progress.counted(name)) is not None]
     formal = [
@@ -76,6 +80,7 @@ def standing(directory: TrialDirectory, progress: Progress, *, as_now: bool | No
         trial=str(directory.path),
         plan=directory.plan.id,
         plan_sha256=directory.plan_sha256,
+        ended_at_look=None if decided is None else decided.look,
         state=_state(progress, restored=restored),
         windows_planned=len(windows),
         windows_done=sum(
@@ -84,7 +89,7 @@ def standing(directory: TrialDirectory, progress: Progress, *, as_now: bool | No
         launches_planned=len(names),
         launches_counted=len(counted),
         launches_not_counted=sum(not complete(launch) for launch in measured),
-        formal_planned=formal_total(directory.plan),
+        formal_planned=formal_total(plan),
         formal_attempted=sum(ended.attempted for ended in formal),
         formal_failed=sum(ended.failed for ended in formal),
         restored=restored,
