@@ -11,7 +11,7 @@ from fairtrial.evidence.files import read_bounded
 from fairtrial.plan.arms import read_arms
 from fairtrial.plan.checked import CheckedArm, CheckedPlan
 from fairtrial.plan.gates import GateContext, read_gates
-from fairtrial.plan.order import read_design, read_seed
+from fairtrial.plan.order import read_design, read_seed, read_use_of_calibration
 from fairtrial.plan.reader import IDENTIFIER, IDENTIFIER_HINT, Findings, Table
 from fairtrial.plan.reference_options import MAX_MODEL_LEN
 from fairtrial.plan.toml_lines import key_lines
@@ -162,7 +162,8 @@ def _read(plan: Table, path: Path, default_seed: int) -> CheckedPlan:
         stage=Stage.FORMAL,
         arms=arms,
         workloads=workloads.frozen,
-        design=read_design(plan, tuple(profiles), level, scope, seed),
+        design=read_design(plan, tuple(profiles), scope, seed),
+        use_calibration=read_use_of_calibration(plan),
         gates=read_gates(plan, GateContext(profiles, workloads.frozen, workloads.groups)),
         limits=_limits(plan),
         files=workloads.files,

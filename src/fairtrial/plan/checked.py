@@ -36,6 +36,8 @@ class CheckedPlan:
     """The baseline first."""
     workloads: tuple[FrozenWorkload, ...]
     design: Design
+    use_calibration: bool
+    """Whether a stored calibration of the host may be used."""
     gates: tuple[FrozenGate, ...]
     limits: RunLimits
     files: Mapping[str, Path]
@@ -56,9 +58,9 @@ class CheckedPlan:
         """
         return self._place((*self.arm_paths[arm], *key))
 
-    def place_of_workload(self, workload: str, key: str) -> tuple[str, str]:
+    def place_of_workload(self, workload: str, *key: str) -> tuple[str, str]:
         """Where a key of a workload stands, likewise."""
-        return self._place((*self.workload_paths[workload], key))
+        return self._place((*self.workload_paths[workload], *key))
 
     def _place(self, path: KeyPath) -> tuple[str, str]:
         return f"{self.shown}:{self.lines.line(path)}", ".".join(path)

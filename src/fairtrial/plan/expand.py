@@ -75,6 +75,10 @@ def _design(design: Design) -> Iterable[str]:
         yield f"repetitions = {len(design.order)}  # randomised by the seed: {' '.join(design.order)}"
     yield f"seed = {design.seed}"
     yield f"alpha = {design.alpha!r}"
+    yield f"power = {_text(write_percent(design.power))}"
+    yield f"assumed_noise = {_text(write_percent(design.assumed_sd))}"
+    if design.looks:
+        yield f"looks = [{', '.join(map(str, design.looks))}]"
     if design.accept_underpowered is not None:
         yield f"accept_underpowered = {_text(design.accept_underpowered)}"
 

@@ -10,6 +10,7 @@ from fairtrial.plan.identities import recipe_identities
 from fairtrial.plan.reader import IDENTIFIER
 from fairtrial.plan.recipes import SERVED_MODEL
 from fairtrial.profiles.registry import profile
+from fairtrial.schema.calibration import Calibration
 from fairtrial.schema.client_vocab import Capability
 from fairtrial.schema.errors import LaunchError, PlanError, Problem
 from fairtrial.schema.plan import ArmDifference, FrozenArm, FrozenPlan, FrozenRecipe, PublicValue
@@ -80,6 +81,20 @@ def freeze(checked: CheckedPlan) -> Frozen:
     )
     data = canonical(plan)
     return Frozen(plan, private, data, sha256_hex(data))
+
+
+def settled(frozen: Frozen, host: str, calibration: Calibration | None) -> Frozen:
+    """A frozen plan that knows its host and the calibration that applies there.
+
+    Args:
+        frozen: The plan as :func:`freeze` made it.
+        host: Random id of this host.
+        calibration: The stored calibration to judge by; None where there is none, or the plan leaves it out.
+    """
+    design = frozen.plan.design.model_copy(update={"host": host, "calibration": calibration})
+    plan = frozen.plan.model_copy(update={"design": design})
+    data = canonical(plan)
+    return Frozen(plan, frozen.private, data, sha256_hex(data))
 
 
 def private_values(recipe: Recipe) -> dict[str, object]:

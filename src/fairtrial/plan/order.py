@@ -2,41 +2,56 @@
 
 import hashlib
 from collections import Counter
+from itertools import pairwise
 
 from fairtrial.plan.reader import Table, kind
+from fairtrial.plan.units import QuantityError, percent_share, write_percent
 from fairtrial.schema.plan import Design
-from fairtrial.schema.vocab import LaunchScope, Level, OrderSource
+from fairtrial.schema.vocab import LaunchScope, OrderSource
 
 DEFAULT_REPETITIONS = 6
 LEAST_FOR_A_VERDICT = 3
 """Below it no requirement can have a verdict."""
 _MOST_REPETITIONS = 1000
+_CALIBRATION = "calibration"
+_KEYS = (
+    *("order", "repetitions", "seed", "alpha", "power", "assumed_noise", "looks"),
+    *(_CALIBRATION, "accept_underpowered"),
+)
+_DEFAULTS = Design(order=("AB",), order_source=OrderSource.DECLARED, seed=0, launch_scope=LaunchScope.WINDOW)
 
 
-def read_design(plan: Table, arms: tuple[str, ...], level: Level, scope: LaunchScope, seed: int) -> Design:
+def read_design(plan: Table, arms: tuple[str, ...], scope: LaunchScope, seed: int) -> Design:
     """Read ``[design]``; every fault becomes a problem.
 
     Args:
         plan: The whole plan.
         arms: Names of the arms, the baseline first.
-        level: What the plan claims.
         scope: How many workloads one launch serves.
         seed: The design's seed (see :func:`read_seed`).
     """
     table = _design(plan)
-    table.only("order", "repetitions", "seed", "alpha", "accept_underpowered")
-    order, source = _order(table, arms, level, seed)
+    table.only(*_KEYS)
+    order, source = _order(table, arms, seed)
     accepted = table.optional_text("accept_underpowered")
-    if level is not Level.QUICK:
-        _check_power(table, order, accepted)
+    if accepted is None:
+        _check_enough(table, order)
     return Design(
         order=order,
         order_source=source,
         seed=seed,
         launch_scope=scope,
         alpha=_alpha(table),
+        power=_power(table),
+        assumed_sd=_assumed_noise(table),
+        looks=_looks(table, len(order)),
         accept_underpowered=accepted,
     )
+
+
+def read_use_of_calibration(plan: Table) -> bool:
+    """Whether a stored calibration of the host may be used; true unless the plan leaves it out."""
+    return _design(plan).switch(_CALIBRATION, default=True)
 
 
 def read_seed(plan: Table, default: int) -> int:
@@ -77,9 +92,7 @@ def _design(plan: Table) -> Table:
     return Table(plan.findings, (*plan.path, "design"), value if isinstance(value, dict) else {})
 
 
-def _order(
-    table: Table, arms: tuple[str, ...], level: Level, seed: int
-) -> tuple[tuple[str, ...], OrderSource]:
+def _order(table: Table, arms: tuple[str, ...], seed: int) -> tuple[tuple[str, ...], OrderSource]:
     repetitions = None
     if "repetitions" in table:
         repetitions = table.integer("repetitions", DEFAULT_REPETITIONS, 1, _MOST_REPETITIONS)
@@ -88,8 +101,6 @@ def _order(
         if repetitions is not None and len(declared) != repetitions:
             table.wrong("repetitions", f"is {repetitions}, but order has {len(declared)}", "leave one out")
         return declared, OrderSource.DECLARED
-    if repetitions is None and level is Level.QUICK:
-        return ("".join(arms),), OrderSource.DECLARED
     if repetitions is None:
         # Whole blocks only: an unfinished one would not be balanced.
         repetitions = -(-DEFAULT_REPETITIONS // len(arms)) * len(arms)
@@ -119,17 +130,79 @@ def _alpha(table: Table) -> float:
     return alpha
 
 
-def _check_power(table: Table, order: tuple[str, ...], accepted: str | None) -> None:
+def _power(table: Table) -> float:
+    power = _percent(table, "power", _DEFAULTS.power)
+    if not 0.5 <= power < 1:
+        table.wrong("power", "must be at least 50% and below 100%")
+        return _DEFAULTS.power
+    return power
+
+
+def _assumed_noise(table: Table) -> float:
+    noise = _percent(table, "assumed_noise", _DEFAULTS.assumed_sd)
+    if noise <= 0:
+        table.wrong("assumed_noise", "must be above 0%", "no server answers in exactly the same time twice")
+        return _DEFAULTS.assumed_sd
+    return noise
+
+
+def _percent(table: Table, key: str, default: float) -> float:
+    if key not in table:
+        return default
+    value = table.values[key]
+    if not isinstance(value, str):
+        table.wrong(
+            key,
+            f"must be text with a percent sign, not {kind(value)}",
+            f'write it like "{write_percent(default)}"',
+        )
+        return default
+    try:
+        return percent_share(value)
+    except QuantityError as error:
+        table.wrong(key, str(error))
+        return default
+
+
+def _looks(table: Table, repetitions: int) -> tuple[int, ...]:
+    """Repetitions after which the trial may stop: increasing, each enough for a verdict, the last is all."""
+    if "looks" not in table:
+        return ()
+    value = table.values["looks"]
+    looks = [] if not isinstance(value, list) else value
+    whole = [one for one in looks if isinstance(one, int) and not isinstance(one, bool)]
+    if not looks or len(whole) < len(looks):
+        table.wrong(
+            "looks", f"must be a list of whole numbers, not {kind(value)}", f"for example [6, {repetitions}]"
+        )
+        return ()
+    wrong = _wrong_looks(whole, repetitions)
+    for message in wrong:
+        table.wrong("looks", message)
+    return () if wrong else tuple(whole)
+
+
+def _wrong_looks(looks: list[int], repetitions: int) -> list[str]:
+    found = []
+    if any(later <= earlier for earlier, later in pairwise(looks)):
+        found.append("must increase")
+    if min(looks) < LEAST_FOR_A_VERDICT:
+        found.append(f"a look takes at least {LEAST_FOR_A_VERDICT} repetitions, not {min(looks)}")
+    if looks[-1] != repetitions:
+        found.append(f"the last look must be at all {repetitions} repetitions, not at {looks[-1]}")
+    return found
+
+
+def _check_enough(table: Table, order: tuple[str, ...]) -> None:
     """A design that can't decide needs a person's reason; a weak one a note."""
-    if accepted is not None:
-        return
     count = len(order)
     key = "order" if "order" in table else "repetitions"
     if count < LEAST_FOR_A_VERDICT:
         table.wrong(
             key,
-            f"{count} repetitions can't decide: a verdict needs at least {LEAST_FOR_A_VERDICT}",
-            'add repetitions, set level = "quick", or give accept_underpowered a reason',
+            f"{count} repetition{'' if count == 1 else 's'} can't decide: "
+            f"a verdict needs at least {LEAST_FOR_A_VERDICT}",
+            "add repetitions, or give accept_underpowered a reason",
         )
     elif all(len(set(one)) == len(one) == len(order[0]) for one in order) and not is_balanced(order):
         table.findings.note(
