@@ -1,9 +1,11 @@
 """What a gate looks at and how its findings become one of the five answers. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fairtrial.judge.cell_view import with_more
 from fairtrial.judge.normal import Normal, Place
+from fairtrial.judge.plug_ins import LoadedPlugIn
 from fairtrial.schema.judgment import CellEquality, CounterDelta
 from fairtrial.schema.plan import FrozenGate
 from fairtrial.schema.vocab import GateOutcome
@@ -30,6 +32,8 @@ class GateView:
     gate: FrozenGate
     equality: tuple[CellEquality, ...]
     counters: tuple[CounterDelta, ...]
+    plug_ins: Mapping[str, LoadedPlugIn]
+    """By name, as far as the plan names them."""
 
     def unknown_names(self) -> str:
         """Why the gate's own scope makes no sense; empty when it does."""
@@ -55,6 +59,8 @@ class GateView:
 
     def where(self) -> str:
         """The scope in words."""
+        if self.gate.members is not None:
+            return f"made of {', '.join(self.gate.members)}"
         if self.gate.workloads is None and self.gate.arms is None:
             return EVERYWHERE
         workloads = "all workloads" if self.gate.workloads is None else ", ".join(self.gate.workloads)

@@ -1,5 +1,7 @@
 """Evidence to judgment: a pure, total function. Damaged input is an issue, never an exception."""
 
+from collections.abc import Mapping
+
 from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.judge.amendments import plan_amendments
 from fairtrial.judge.basis import Basis
@@ -7,13 +9,14 @@ from fairtrial.judge.conditions import asked_for, judge_cells
 from fairtrial.judge.conditions_client import client_summaries
 from fairtrial.judge.counters import counter_deltas
 from fairtrial.judge.decision import decide
-from fairtrial.judge.gates import evaluate_gates
+from fairtrial.judge.gates import counting, evaluate_gates
 from fairtrial.judge.ledger import clock_step_ms, coverage, launch_summaries, ledger, window_summaries
 from fairtrial.judge.level import claimed_level
 from fairtrial.judge.looks import looks
 from fairtrial.judge.normal import all_the_same
 from fairtrial.judge.normalise import normalise
 from fairtrial.judge.pairs import comparisons, equality
+from fairtrial.judge.plug_ins import NO_PLUG_INS, LoadedPlugIn
 from fairtrial.judge.populations import failed_share_upper, populations
 from fairtrial.judge.requirements import requirement_results
 from fairtrial.schema.judgment import Judgment
@@ -22,7 +25,11 @@ NO_RUN = "unknown"
 """Stands for the run id where the journal doesn't name one."""
 
 
-def judge(evidence: EvidenceSet, repetitions: int | None = None) -> Judgment:
+def judge(
+    evidence: EvidenceSet,
+    repetitions: int | None = None,
+    plug_ins: Mapping[str, LoadedPlugIn] = NO_PLUG_INS,
+) -> Judgment:
     """Judge the evidence.
 
     The same evidence gives the same judgment, byte for byte. Nothing here raises for evidence that
@@ -32,12 +39,13 @@ def judge(evidence: EvidenceSet, repetitions: int | None = None) -> Judgment:
         evidence: The evidence.
         repetitions: For a look: judge as if the design ended after so many repetitions. None takes the
             design as it was run: in full, or until a declared look ended it.
+        plug_ins: The evaluators of plug-in gates, by name; without one its gate is missing.
     """
     normal = normalise(evidence, repetitions)
     compared = comparisons(normal)
     equal = equality(normal)
     deltas, counter_issues = counter_deltas(normal, evidence.files)
-    gates = evaluate_gates(normal, equal, deltas)
+    gates = evaluate_gates(normal, equal, deltas, plug_ins)
     cells = judge_cells(normal, equal, deltas)
     requirements = requirement_results(normal.plan, compared)
     covered = coverage(normal)
@@ -45,7 +53,7 @@ def judge(evidence: EvidenceSet, repetitions: int | None = None) -> Judgment:
     amendments = plan_amendments(normal.lines, evidence.files)
     basis = Basis(
         requirements=requirements,
-        gates=gates,
+        gates=counting(gates),
         cells=cells,
         coverage=covered,
         asked=asked_for(normal.plan),
