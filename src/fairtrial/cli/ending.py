@@ -1,5 +1,11 @@
 """How a session's end is told: one line and an exit code."""
 
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from fairtrial.cli.bisecting import bisect_code
 from fairtrial.schema.judgment import Judgment
 from fairtrial.schema.vocab import ExitCode, Recommendation
 from fairtrial.trial.actions import HaltReason
@@ -11,6 +17,27 @@ _CODES = {
     HaltReason.FAULTED: ExitCode.INCOMPLETE,
     HaltReason.NOT_RESTORED: ExitCode.NOT_RESTORED,
 }
+_CODES_BISECTING = {
+    HaltReason.STOPPED: ExitCode.INTERRUPTED,
+    HaltReason.LAUNCH_FAILED: ExitCode.BISECT_SKIP,
+    HaltReason.FAULTED: ExitCode.BISECT_SKIP,
+    HaltReason.NOT_RESTORED: ExitCode.BISECT_ABORT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """What the exit code is to say."""
+
+    exit_code: Annotated[
+        bool, Parameter(help="Exit with 3 when the decision is against the candidate, 4 when it is open.")
+    ] = False
+    bisect: Annotated[
+        bool,
+        Parameter(
+            help="Exit for `git bisect run`: 0 good, 1 bad, 125 no verdict, 255 baseline not restored."
+        ),
+    ] = False
 
 
 def halt_line(end: SessionEnd) -> str:
@@ -33,21 +60,23 @@ def halt_line(end: SessionEnd) -> str:
             return "finished"
 
 
-def exit_code(end: SessionEnd, judgment: Judgment, *, with_code: bool) -> ExitCode:
+def exit_code(end: SessionEnd, judgment: Judgment, codes: Codes) -> ExitCode:
     """The exit code of a session."""
     if end.reason is not HaltReason.FINISHED:
-        return _CODES[end.reason]
-    return judgment_code(judgment, with_code=with_code)
+        return (_CODES_BISECTING if codes.bisect else _CODES)[end.reason]
+    return judgment_code(judgment, codes)
 
 
-def judgment_code(judgment: Judgment, *, with_code: bool) -> ExitCode:
+def judgment_code(judgment: Judgment, codes: Codes) -> ExitCode:
     """The exit code that a judgment alone gives."""
+    if codes.bisect:
+        return bisect_code(judgment)
     match judgment.decision.recommendation:
         case Recommendation.INCOMPLETE:
             return ExitCode.INCOMPLETE
-        case Recommendation.KEEP_BASELINE if with_code:
+        case Recommendation.KEEP_BASELINE if codes.exit_code:
             return ExitCode.NO_PROMOTION
-        case Recommendation.UNDECIDED if with_code:
+        case Recommendation.UNDECIDED if codes.exit_code:
             return ExitCode.INCOMPLETE
         case _:
             return ExitCode.DONE

@@ -38,15 +38,24 @@ def run(argv: list[str]) -> int:
         for problem in error.problems if isinstance(error, PlanError) else ():
             _say(problem.line())
         _say(error.line())
-        return error.exit_code
+        return _failed(argv, error.exit_code)
     except KeyboardInterrupt:
         _say("interrupted")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.DONE
+        return _failed(argv, ExitCode.DONE)
     except Exception as error:  # noqa: BLE001 - the outermost door: one line, never a silent 0
-        return _internal(error)
+        return _failed(argv, _internal(error))
+
+
+def _failed(argv: list[str], code: int) -> int:
+    """The exit code of a command that ended without a verdict."""
+    if not any(word.startswith("--bisect") for word in argv):
+        return code
+    from fairtrial.cli.bisecting import error_code
+
+    return error_code(argv, code)
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -88,7 +97,7 @@ def _verb(argv: list[str], driver: "Driver | None") -> int:
     except CycloptsError as error:
         about = f"{argv[0]} " if argv and argv[0] in app else ""
         _say(f"{' '.join(str(error).split())} (see: fairtrial {about}--help)")
-        return ExitCode.USAGE
+        return _failed(argv, ExitCode.USAGE)
     if driver is not None and "driver" in handed:
         bound.arguments["driver"] = driver
     result = command(*bound.args, **bound.kwargs)

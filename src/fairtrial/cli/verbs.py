@@ -7,15 +7,16 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from fairtrial.cli.budgeting import within
 from fairtrial.cli.campaigns import built_in
-from fairtrial.cli.ending import exit_code as exit_code_of
-from fairtrial.cli.ending import halt_line, judgment_code
+from fairtrial.cli.ending import Codes, exit_code, halt_line, judgment_code
 from fairtrial.cli.output import console, put, put_json, say
 from fairtrial.cli.planning import announce, as_found, sound_plan
 from fairtrial.cli.progress import Show
 from fairtrial.evidence.files import write_atomic
 from fairtrial.evidence.journal import read_journal
 from fairtrial.evidence.progress import fold
+from fairtrial.plan.budget import budget_seconds
 from fairtrial.plan.freeze import freeze
 from fairtrial.report.html import render_html
 from fairtrial.report.json_form import render_json
@@ -37,8 +38,12 @@ from fairtrial.trial.watch import Silent
 Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead of text.")]
 Quiet = Annotated[bool, Parameter(("--quiet", "-q"), help="No progress.")]
 Trial = Annotated[Path, Parameter(help="The trial's directory, as `fairtrial run` printed it.")]
-WithCode = Annotated[bool, Parameter(help="Exit with 3 when the decision is against the candidate.")]
+CodesOf = Annotated[Codes | None, Parameter(name="*", negative_bool=())]
+Budget = Annotated[
+    str | None, Parameter(help="Most time it may take, such as 10m or 2h; cuts the plan to it.")
+]
 Into = Annotated[Path | None, Parameter(help="New directory of the trial; runs/ID-TIME if left out.")]
+_MORE_DATA = "more repetitions than declared, once the result is known, would not be a test: run a new trial"
 
 
 def run(
@@ -48,35 +53,43 @@ def run(
     into: Into = None,
     quiet: Quiet = False,
     json: Json = False,
-    exit_code: WithCode = False,
+    budget: Budget = None,
+    codes: CodesOf = None,
 ) -> int:
     """Run a plan: freeze it, run every window, restore the baseline, judge, report.
+
+    With a budget, repetitions and then workloads are left out until the rest fits; what was chosen and what
+    it can see is said before the start, and is part of the frozen plan.
 
     The first Ctrl-C finishes the server in hand, restores and stops; the second restores at once.
     """
     path = into or _default_directory(plan.stem)
     expect_new(path)
-    frozen = freeze(as_found(sound_plan(plan, path), quiet=quiet))
+    seconds = None if budget is None else budget_seconds(budget)
+    checked = as_found(sound_plan(plan, path), quiet=quiet)
+    frozen = freeze(checked if seconds is None else within(checked, seconds, quiet=quiet))
     announce(frozen, quiet=quiet)
     say(f"evidence: {path}")
     with Show(quiet=quiet) as watcher:
         end = run_new(frozen, path, watcher, StopFlag(watcher.heard))
-    return _finish(end, json=json, with_code=exit_code)
+    return finish(end, json=json, codes=codes or Codes())
 
 
-def demo(*, into: Into = None, quiet: Quiet = False, json: Json = False) -> int:
+def demo(*, into: Into = None, quiet: Quiet = False, json: Json = False, codes: CodesOf = None) -> int:
     """Run the built-in demonstration on the reference engine and show its decision.
 
     Does giving 75 % of the host cache to state rows speed up returning conversations?
     """
-    return run(built_in("demo"), into=into, quiet=quiet, json=json)
+    return run(built_in("demo"), into=into, quiet=quiet, json=json, codes=codes)
 
 
-def resume(trial: Trial, /, *, quiet: Quiet = False, json: Json = False, exit_code: WithCode = False) -> int:
+def resume(trial: Trial, /, *, quiet: Quiet = False, json: Json = False, codes: CodesOf = None) -> int:
     """Go on with an interrupted trial: end what is left over, restore, run what is missing."""
+    if fold(_facts(trial)).closed is not None:
+        say(f"the trial is finished: nothing is added to it ({_MORE_DATA})")
     with Show(quiet=quiet) as watcher:
         end = run_session(trial, watcher, StopFlag(watcher.heard))
-    return _finish(end, json=json, with_code=exit_code)
+    return finish(end, json=json, codes=codes or Codes())
 
 
 def restore(trial: Trial, /, *, quiet: Quiet = False, json: Json = False) -> int:
@@ -121,7 +134,7 @@ def status(trial: Trial, /, *, json: Json = False) -> int:
     return ExitCode.DONE if found.restored else ExitCode.NOT_RESTORED
 
 
-def judge(trial: Trial, /, *, json: Json = False, exit_code: WithCode = False) -> int:
+def judge(trial: Trial, /, *, json: Json = False, codes: CodesOf = None) -> int:
     """Derive the judgment again from the evidence and write it beside it."""
     outcome = judge_trial(_opened(trial))
     page = write_outcome(trial, outcome)
@@ -131,7 +144,7 @@ def judge(trial: Trial, /, *, json: Json = False, exit_code: WithCode = False) -
         decision = outcome.judgment.decision
         put(f"{decision.recommendation}: {'; '.join(decision.reasons)}")
         say(f"report: {page}")
-    return judgment_code(outcome.judgment, with_code=exit_code)
+    return judgment_code(outcome.judgment, codes or Codes())
 
 
 def report(
@@ -176,11 +189,11 @@ def init(
     return ExitCode.DONE
 
 
-def _finish(end: SessionEnd, *, json: bool, with_code: bool) -> int:
+def finish(end: SessionEnd, *, json: bool, codes: Codes) -> int:
     """Judge what there is, write the reports, show the decision."""
     outcome = judge_trial(end.directory)
     page = write_outcome(end.directory, outcome)
-    code = exit_code_of(end, outcome.judgment, with_code=with_code)
+    code = exit_code(end, outcome.judgment, codes)
     with suppress(OSError, UsageError, SystemExit):  # whoever reads may have left; the code still tells
         if json:
             put(outcome.judgment.model_dump_json(by_alias=True, indent=1))

@@ -18,6 +18,7 @@ class ExitCode(IntEnum):
     NOT_RESTORED = 6
     BISECT_SKIP = 125
     INTERRUPTED = 130
+    BISECT_ABORT = 255
 
 
 class Level(StrEnum):
