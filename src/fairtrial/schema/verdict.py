@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from fairtrial.schema.types import STRICT
-from fairtrial.schema.verdict_vocab import Estimand, Flag
+from fairtrial.schema.verdict_vocab import Assumption, Estimand, Flag
 from fairtrial.schema.vocab import Verdict
 
 
@@ -30,7 +30,11 @@ class SignFlip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needed:
-    """How many repetitions in all would decide it, were the candidate harmless."""
+    """How many repetitions in all would decide it, were the candidate harmless.
+
+    Of a primary with a declared effect: were it better by twice that effect on the scale of ln(ratio).
+    Of a share: did every request meet its limits.
+    """
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
 
@@ -40,7 +44,7 @@ class Needed:
     at_upper: int | None
     """At the 80 % upper bound of the spread: so few repetitions hardly tell it."""
     reason: str | None = None
-    """Why a number is absent."""
+    """Why a number is absent, or why one that is no larger than what there was did not decide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +53,7 @@ class Sensitivity:
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
 
-    assumption: str
+    assumption: Assumption
     verdict: Verdict
     mean: float | None
     low: float | None
@@ -72,7 +76,10 @@ class Finding:
     repetitions: tuple[int, ...]
     """Numbers of the repetitions, in order."""
     harms: tuple[float | None, ...]
-    """Of each repetition; None where there is none, e.g. a median that failures keep from being attained."""
+    """Of each repetition; None where there is none, e.g. a median that failures keep from being attained.
+
+    Of a share: the declared share minus the one that was met; neither it nor its bounds are logarithms.
+    """
     n: int
     """Repetitions with a harm."""
     mean: float | None
@@ -83,10 +90,12 @@ class Finding:
     t: float | None
     p_two_sided: float | None
     verdict: Verdict
+    """Of what is only shown: the comparison with no difference; nobody demanded it, no report prints it."""
     reason: str
     """Why this verdict, in a clause that people read."""
     flags: tuple[Flag, ...] = ()
     sign_flip: SignFlip | None = None
+    """None of shares, of fewer than two repetitions, and of more than can be enumerated."""
     needed: Needed | None = None
     """Of inconclusive guardrails and primaries."""
     sensitivity: tuple[Sensitivity, ...] = ()

@@ -19,6 +19,16 @@ class Estimand(StrEnum):
     """The candidate's own share against a declared one; no ratio at all."""
 
 
+class Assumption(StrEnum):
+    """What an analysis beside the main one takes pairs without two values for."""
+
+    COMPLETE = "complete_pairs"
+    """Only cases with a value in both arms."""
+    WORST = "missing_against_candidate"
+    """Missing records are the candidate's worst and the baseline's best."""
+    BEST = "missing_for_candidate"
+
+
 class Flag(StrEnum):
     """What stands beside a verdict and never turns it into a pass."""
 

@@ -7,6 +7,7 @@ from fairtrial.schema.vocab import Direction
 
 MIN_TO_TRIM = 5
 """Fewest values that are trimmed; below it the plain mean is taken."""
+_SMALL, _LARGE = 1e-300, 1e300
 
 
 def trimmed_mean(values: Sequence[float], proportion: float = 0.2) -> float | None:
@@ -24,16 +25,31 @@ def trimmed_mean(values: Sequence[float], proportion: float = 0.2) -> float | No
     Raises:
         ValueError: ``proportion`` is out of range, or a value is NaN or infinite.
     """
-    if not 0 <= proportion < 0.5:
-        raise ValueError(f"proportion {proportion} is outside 0 to 0.5")
     if not all(math.isfinite(value) for value in values):
         raise ValueError("a value is NaN or infinite")
+    kept = trimmed(values, proportion)
+    return mean_of(kept) if kept else None
+
+
+def trimmed(values: Sequence[float], proportion: float = 0.2) -> list[float]:
+    """The values in order, without the lowest and the highest share; all of them below five.
+
+    Infinite values may stand for ranks beyond every number; never NaN.
+
+    Raises:
+        ValueError: ``proportion`` is outside 0 to below 0.5.
+    """
+    if not 0 <= proportion < 0.5:
+        raise ValueError(f"proportion {proportion} is outside 0 to 0.5")
     n = len(values)
-    if n == 0:
-        return None
     cut = int(proportion * n) if n >= MIN_TO_TRIM else 0
-    kept = sorted(values)[cut : n - cut]
-    return _mean(kept)
+    return sorted(values)[cut : n - cut]
+
+
+def log_ratio(a: float, b: float) -> float:
+    """ln(b/a) of two positive numbers, also where the ratio itself leaves a double's range."""
+    ratio = b / a
+    return math.log(ratio) if _SMALL < ratio < _LARGE else math.log(b) - math.log(a)
 
 
 def paired_log_ratio(
@@ -60,7 +76,7 @@ def paired_log_ratio(
     pairs = [(a[case], b[case]) for case in common]
     if not all(math.isfinite(value) for pair in pairs for value in pair):
         raise ValueError("a value is NaN or infinite")
-    ratios = [math.log(y) - math.log(x) for x, y in pairs if x > 0 and y > 0]
+    ratios = [log_ratio(x, y) for x, y in pairs if x > 0 and y > 0]
     if not ratios:
         return None, 0, "no pair has two positive values"
     return trimmed_mean(ratios), len(ratios), None
@@ -94,7 +110,8 @@ def observed_percent_delta(a: float, b: float, direction: Direction) -> float | 
     return delta if math.isfinite(delta) else None
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean_of(values: Sequence[float]) -> float:
+    """The mean of at least one finite value, summed without rounding."""
     try:
         return math.fsum(values) / len(values)
     except OverflowError:
