@@ -21,6 +21,7 @@ from fairtrial.schema.facts import (
     Closed,
     CountersRead,
     Fact,
+    HostLoad,
     JournalLine,
     LaunchEnded,
     LaunchReady,
@@ -131,6 +132,8 @@ class Script:
     restored: Callable[[str], Proof] = lambda _: Proof.TRUE
     client: Callable[[Where, ClientReport], ClientReport | None] = lambda _, report: report
     """The client's report of a phase, from the punctual one; None: it made none."""
+    host: Callable[[Where, HostLoad], HostLoad | None] = lambda _, load: load
+    """Processor time over a phase, from a host that does nothing else; None: it was not recorded."""
     windows: Callable[[Sequence[WindowPlan]], Sequence[WindowPlan]] = lambda planned: planned
     """The windows that ran, in the order in which they ran."""
 
@@ -320,8 +323,15 @@ class _Run:
                 ),
                 sent_bytes=self.seal(f"{stem}-sent", ArtifactRole.SENT_BYTES, bytes(traffic.sent), launch),
                 client=client and self.seal(f"{stem}-client", ArtifactRole.CLIENT, client, launch),
+                host=self.script.host(where, _quiet(traffic.captures[-1].done_ns - started)),
             )
         )
+
+
+def _quiet(wall_ns: int) -> HostLoad:
+    """A host of eight processors on which only the server and its client work: half of one and a tenth."""
+    server, own = wall_ns // 2, wall_ns // 10
+    return HostLoad(wall_ns=wall_ns, processors=8, busy_ns=server + own, own_ns=own, server_ns=server)
 
 
 def _ready(launch: str, identity: str, artifact: str) -> LaunchReady:

@@ -7,8 +7,10 @@ from fairtrial.drive.job import PhaseJob
 from fairtrial.drive.order import TimeLimits
 from fairtrial.drive.traffic import Origin
 from fairtrial.observe.scrape import scrape
-from fairtrial.schema.facts import CountersRead, PhaseEnded, PhaseStarted
-from fairtrial.schema.vocab import ArtifactRole
+from fairtrial.schema.facts import CountersRead, HostLoad, PhaseEnded, PhaseStarted
+from fairtrial.schema.vocab import ArtifactRole, RecipeKind
+from fairtrial.serve.proc import Tag
+from fairtrial.serve.processor_time import Reading, host_load, read
 from fairtrial.serve.token import bearer_token
 from fairtrial.trial.actions import Drive, ReadCounters
 from fairtrial.trial.context import Context
@@ -38,14 +40,16 @@ def drive(context: Context, driver: Driver, action: Drive) -> None:
     )
     if expected == 0:
         return
+    before = _reading(context, driver, action.launch)
     result = driver.run_phase(
         job,
         on_progress=lambda done, failed: context.watcher.traffic(action, done, failed, expected),
         should_abort=lambda: context.stop.at_once,
     )
+    load = host_load(before, _reading(context, driver, action.launch))
     if result.ended_early is not None:
         context.trouble = f"{action.launch} {action.workload} {action.phase}: {result.ended_early}"
-    _record_end(context, action, result)
+    _record_end(context, action, result, load)
     shutil.rmtree(job.directory, ignore_errors=True)
 
 
@@ -72,7 +76,17 @@ def _job(context: Context, action: Drive) -> PhaseJob:
     )
 
 
-def _record_end(context: Context, action: Drive, result: PhaseResult) -> None:
+def _reading(context: Context, driver: Driver, launch: str) -> Reading | None:
+    """Processor time so far: of the host, of fairtrial, of the launch's server."""
+    state = context.launch(launch)
+    known = set(context.families.get(launch, ()))
+    if state.started is not None and state.started.pid:
+        known.add((state.started.pid, state.started.started_ticks))
+    attached = context.recipe(state.starting.arm).frozen.kind is RecipeKind.ATTACH
+    return read(driver.worker_pids, known, Tag(context.run, launch), attached=attached)
+
+
+def _record_end(context: Context, action: Drive, result: PhaseResult, load: HostLoad | None) -> None:
     stem = f"{action.launch}-{action.workload}-{action.phase}"
     sealed = {
         role: context.seal_file(path, f"{stem}-{role}".replace("_", "-"), role, action.launch)
@@ -99,5 +113,6 @@ def _record_end(context: Context, action: Drive, result: PhaseResult) -> None:
             capture_bytes=sealed[ArtifactRole.CAPTURE_BYTES],
             sent_bytes=sealed[ArtifactRole.SENT_BYTES],
             client=sealed.get(ArtifactRole.CLIENT),
+            host=load,
         ),
     )
