@@ -1,12 +1,34 @@
-"""From the harms of the repetitions to a verdict. Pure."""
+"""From the harms of the repetitions to a verdict. Pure.
 
-from collections.abc import Sequence
+The picture is that of a non-inferiority trial: an interval against a margin, three answers, and "not
+significant" never means "pass". The repetition is the replicate; requests only sharpen each of them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fairtrial.schema.verdict import Finding
-from fairtrial.schema.verdict_vocab import Estimand
-from fairtrial.schema.vocab import Direction, Role
+from fairtrial.schema.verdict import Finding, Needed, Sensitivity
+from fairtrial.schema.verdict_vocab import Assumption, Estimand, Flag
+from fairtrial.schema.vocab import Direction, Role, Verdict
 from fairtrial.stats.harm import RepetitionHarm
+from fairtrial.stats.interval import Interval, interval_of
+from fairtrial.stats.power import (
+    MOST_REPETITIONS,
+    joint_power,
+    repetitions_needed,
+    smallest_visible,
+    upper_spread,
+)
+from fairtrial.stats.quantiles import median
+from fairtrial.stats.share import share_finding
+from fairtrial.stats.sign_flip import sign_flip
+from fairtrial.stats.wording import percent
+
+__all__ = ["MIN_REPETITIONS", "Demand", "conclude", "share_finding"]
+
+MIN_REPETITIONS = 3
+"""Fewest repetitions for any verdict: a spread of two values says nearly nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +54,246 @@ class Demand:
 
 
 def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
-    """The verdict of one requirement (written in the next commit)."""
-    raise NotImplementedError
+    """The interval, the verdict, its flags and companions of one requirement.
+
+    A guardrail is ``non_inferior`` where the whole interval is below ``margin_of`` and ``inferior`` where
+    it is at or beyond it. A primary is ``superior`` where the whole interval is below ``target_of`` and
+    ``inferior`` where it is above 0. What is only shown is compared with 0 either way. Everything else is
+    ``inconclusive``, and so is
+
+    - what has fewer than three repetitions, or one without a number: only where the candidate's own
+      failures leave no repetition a number it is ``inferior``;
+    - what missing records, taken for or against the candidate, would change;
+    - a pass that does not hold over the cases with two values alone. The other way round it is no doubt:
+      where failures make a candidate ``inferior``, those that did not fail can't acquit it.
+
+    Args:
+        harms: One for each repetition, in order.
+        demand: What is asked.
+
+    Raises:
+        ValueError: The demand makes no sense, e.g. a guardrail without a margin.
+    """
+    limit = _limit(harms, demand)
+    values = tuple(one.harm for one in harms)
+    interval = interval_of([value for value in values if value is not None], demand.alpha)
+    if any(one.lost for one in harms) or (interval.sd == 0 and interval.n < MIN_REPETITIONS):
+        # An interval without the lost ones, or of width 0 from two, would say too much.
+        interval = Interval(n=interval.n, mean=interval.mean, sd=interval.sd)
+    verdict, reason = _verdict(harms, interval, demand, limit)
+    sensitivity = _sensitivities(harms, demand, limit)
+    flags = _flags(harms, interval, demand)
+    doubt = _doubt(verdict, sensitivity)
+    if doubt:
+        flags = (*flags, Flag.MISSING_DECIDES)
+        verdict, reason = Verdict.INCONCLUSIVE, doubt
+    return Finding(
+        estimand=demand.estimand,
+        alpha=demand.alpha,
+        margin=limit if demand.role is Role.GUARDRAIL else None,
+        min_effect=demand.min_effect,
+        repetitions=tuple(one.repetition for one in harms),
+        harms=values,
+        n=interval.n,
+        mean=interval.mean,
+        sd=interval.sd,
+        low=interval.low,
+        high=interval.high,
+        t=interval.t,
+        p_two_sided=interval.p_two_sided,
+        verdict=verdict,
+        reason=reason,
+        flags=flags,
+        sign_flip=sign_flip([value for value in values if value is not None]),
+        needed=_needed(interval, demand, limit) if verdict is Verdict.INCONCLUSIVE else None,
+        sensitivity=sensitivity,
+        noise_floor=demand.noise_floor,
+    )
 
 
-def share_finding(
-    met: Sequence[tuple[int, int] | None],
-    at_least: float,
-    *,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    guardrails: int = 1,
-    repetitions: Sequence[int] | None = None,
-) -> Finding:
-    """The verdict of a declared share (written in the next commit)."""
-    raise NotImplementedError
+def margin_of(relative: float, absolute: float, baseline: float | None) -> float:
+    """The margin on the scale of harm: ``ln(1 + max(relative, absolute / baseline))``.
+
+    For a rate it bounds A/B, so that the two directions are each other's mirror: 5 % allows B >= A/1.05.
+
+    Args:
+        relative: As a share.
+        absolute: In the metric's unit; without a baseline's value it can't count.
+        baseline: Median of the baseline's values of the repetitions.
+
+    Raises:
+        ValueError: A part is negative or not finite.
+    """
+    part = absolute / baseline if baseline is not None and baseline > 0 else 0.0
+    allowed = max(relative, part)
+    if not (relative >= 0 and absolute >= 0 and math.isfinite(allowed)):
+        raise ValueError(f"no margin from {relative} and {absolute}")
+    return math.log1p(allowed)
+
+
+def target_of(min_effect: float, direction: Direction) -> float:
+    """What a primary's harm must stay below: 0, or the smallest improvement that counts.
+
+    "Better by at least 20 %" is what a person means by it, a share of the baseline: of a time B <= 0.8 A,
+    so ``ln(1 - 0.2)``; of a rate B >= 1.2 A, so ``-ln(1 + 0.2)``.
+
+    Raises:
+        ValueError: The effect is outside 0 to below 1.
+    """
+    if not 0 <= min_effect < 1:
+        raise ValueError(f"no effect of {min_effect}")
+    return math.log1p(-min_effect) if direction is Direction.LOWER else -math.log1p(min_effect)
+
+
+def _limit(harms: Sequence[RepetitionHarm], demand: Demand) -> float:
+    """The value that the interval is held against."""
+    if demand.role is not Role.GUARDRAIL:
+        return target_of(demand.min_effect, demand.direction) if demand.role is Role.PRIMARY else 0.0
+    if demand.relative is None:
+        raise ValueError("a guardrail has a margin")
+    baseline = median([one.baseline_value for one in harms if one.baseline_value is not None])
+    return margin_of(demand.relative, demand.absolute, baseline)
+
+
+def _verdict(
+    harms: Sequence[RepetitionHarm], interval: Interval, demand: Demand, limit: float
+) -> tuple[Verdict, str]:
+    r = len(harms)
+    if r < MIN_REPETITIONS:
+        return Verdict.INCONCLUSIVE, f"insufficient repetitions: {r} of at least {MIN_REPETITIONS}"
+    if all(one.lost > 0 for one in harms):
+        return Verdict.INFERIOR, f"the candidate's failures leave no number in any of {r} repetitions"
+    absent = [one for one in harms if one.harm is None]
+    if absent:
+        numbers = ", ".join(str(one.repetition) for one in absent)
+        why = absent[0].reason or "no value"
+        return Verdict.INCONCLUSIVE, f"no number in {len(absent)} of {r} repetitions ({numbers}): {why}"
+    return _compare(interval, demand.role, limit)
+
+
+def _compare(interval: Interval, role: Role, limit: float) -> tuple[Verdict, str]:
+    """The interval against its limit; an interval that is absent says nothing."""
+    low, high = interval.low, interval.high
+    if low is None or high is None:
+        return Verdict.INCONCLUSIVE, "no interval"
+    if role is Role.GUARDRAIL:
+        return _against_margin(low, high, limit)
+    if high < limit:
+        return Verdict.SUPERIOR, f"harm at most {percent(high)}, below {percent(limit)}"
+    if low > 0:
+        return Verdict.INFERIOR, f"harm at least {percent(low)}: the candidate is worse"
+    if low >= limit and limit < 0:
+        text = f"harm at least {percent(low)}: the improvement is smaller than demanded ({percent(limit)})"
+        return Verdict.INCONCLUSIVE, text
+    return Verdict.INCONCLUSIVE, f"harm from {percent(low)} to {percent(high)}, not below {percent(limit)}"
+
+
+def _against_margin(low: float, high: float, margin: float) -> tuple[Verdict, str]:
+    if high < margin:
+        return Verdict.NON_INFERIOR, f"harm at most {percent(high)}, below the margin {percent(margin)}"
+    if low >= margin:
+        return Verdict.INFERIOR, f"harm at least {percent(low)}, at or beyond the margin {percent(margin)}"
+    text = f"harm from {percent(low)} to {percent(high)}, on both sides of the margin {percent(margin)}"
+    return Verdict.INCONCLUSIVE, text
+
+
+def _flags(harms: Sequence[RepetitionHarm], interval: Interval, demand: Demand) -> tuple[Flag, ...]:
+    """What stands beside the verdict; of an interval only from as many repetitions as a verdict takes."""
+    low, high, mean, floor = interval.low, interval.high, interval.mean, demand.noise_floor
+    enough = interval.n >= MIN_REPETITIONS
+    found = {
+        Flag.REGRESSION_DETECTED: enough and low is not None and low > 0,
+        Flag.IMPROVEMENT_DETECTED: enough and high is not None and high < 0,
+        Flag.WITHIN_NOISE: mean is not None and floor is not None and abs(mean) < floor,
+        Flag.EXACT_CANNOT_REJECT: _cannot_reject(harms, demand.alpha),
+        Flag.FAILURES_RANKED: any(any(one.failed) for one in harms),
+    }
+    return tuple(flag for flag, holds in found.items() if holds)
+
+
+def _cannot_reject(harms: Sequence[RepetitionHarm], alpha: float) -> bool:
+    return 2.0 ** -sum(1 for one in harms if one.harm is not None) > alpha
+
+
+_ANALYSES: tuple[tuple[Assumption, Callable[[RepetitionHarm], float | None]], ...] = (
+    (Assumption.COMPLETE, lambda one: one.complete),
+    (Assumption.WORST, lambda one: one.worst),
+    (Assumption.BEST, lambda one: one.best),
+)
+
+
+def _sensitivities(harms: Sequence[RepetitionHarm], demand: Demand, limit: float) -> tuple[Sensitivity, ...]:
+    """The same question under every other assumption that gives other numbers."""
+    found = []
+    for assumption, pick in _ANALYSES:
+        others = [pick(one) for one in harms]
+        if all(other == one.harm for other, one in zip(others, harms, strict=True)):
+            continue
+        if assumption is Assumption.COMPLETE and None in others:
+            continue  # too few cases with two values for this statistic: nothing to compare with
+        known = [other for other in others if other is not None]
+        interval = interval_of(known, demand.alpha) if len(known) == len(others) else Interval(n=len(known))
+        verdict, _ = _compare(interval, demand.role, limit)
+        found.append(
+            Sensitivity(
+                assumption=assumption,
+                verdict=verdict if len(harms) >= MIN_REPETITIONS else Verdict.INCONCLUSIVE,
+                mean=interval.mean,
+                low=interval.low,
+                high=interval.high,
+            )
+        )
+    return tuple(found)
+
+
+def _doubt(verdict: Verdict, sensitivity: Sequence[Sensitivity]) -> str | None:
+    """Why pairs without two values leave no verdict; None where they don't matter."""
+    passed = verdict in {Verdict.SUPERIOR, Verdict.NON_INFERIOR}
+    for one in sensitivity:
+        if one.assumption is Assumption.COMPLETE:
+            if passed and one.verdict is not verdict:
+                return f"over the cases with a value in both arms it would be {one.verdict.value}"
+        elif one.verdict is not verdict:
+            whom = "against" if one.assumption is Assumption.WORST else "for"
+            return f"with missing records taken {whom} the candidate it would be {one.verdict.value}"
+    return None
+
+
+def _needed(interval: Interval, demand: Demand, limit: float) -> Needed | None:
+    """How many repetitions in all would decide; of what is only shown nothing is to be decided.
+
+    The plan is never the observed mean. A guardrail's is a harmless candidate, with the power that lets all
+    guardrails pass together. A primary's is an improvement of twice the declared effect on the scale of
+    ln(ratio): one of exactly that effect could never be shown to exceed it. Where no effect is declared
+    there is nothing to plan for, and the smallest improvement is named that this many repetitions show.
+    """
+    if demand.role is Role.INFORMATIONAL:
+        return None
+    guardrail = demand.role is Role.GUARDRAIL
+    power = joint_power(demand.power, demand.guardrails) if guardrail else demand.power
+    if interval.sd is None:
+        return Needed(
+            power=power, at_spread=None, at_upper=None, reason="fewer than two repetitions have a harm"
+        )
+    if limit == 0:
+        return Needed(power=power, at_spread=None, at_upper=None, reason=_visible(interval, demand, power))
+    upper = upper_spread(interval.sd, interval.n - 1)
+    found = [
+        repetitions_needed(sd, abs(limit), alpha=demand.alpha, power=power) for sd in (interval.sd, upper)
+    ]
+    at_spread, at_upper = (None if one is None else max(one, MIN_REPETITIONS) for one in found)
+    reason = None
+    if at_upper is None:
+        reason = f"more than {MOST_REPETITIONS} repetitions: look for the noise first"
+    elif at_spread is not None and at_spread <= interval.n:
+        plan = "harmless" if guardrail else "as much better as planned"
+        reason = f"{interval.n} repetitions would have decided it, were the candidate {plan}"
+    return Needed(power=power, at_spread=at_spread, at_upper=at_upper, reason=reason)
+
+
+def _visible(interval: Interval, demand: Demand, power: float) -> str:
+    if demand.role is Role.GUARDRAIL:
+        return "the margin is 0: no number of repetitions shows that"
+    seen = smallest_visible(interval.sd or 0.0, interval.n, alpha=demand.alpha, power=power)
+    size = percent(-(seen or 0.0))
+    return f"no effect is declared to plan for; {interval.n} repetitions of this spread show {size} of harm"
