@@ -77,16 +77,18 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     limit = _limit(harms, demand)
     values = tuple(one.harm for one in harms)
     interval = interval_of([value for value in values if value is not None], demand.alpha)
-    if any(one.lost for one in harms) or (interval.sd == 0 and interval.n < MIN_REPETITIONS):
-        # An interval without the lost ones, or of width 0 from two, would say too much.
+    if any(one.lost for one in harms):  # what the others say is not what happened
+        interval = Interval(n=interval.n)
+    elif interval.sd == 0 and interval.n < MIN_REPETITIONS:  # two equal values are no certainty
         interval = Interval(n=interval.n, mean=interval.mean, sd=interval.sd)
     verdict, reason = _verdict(harms, interval, demand, limit)
     sensitivity = _sensitivities(harms, demand, limit)
     flags = _flags(harms, interval, demand)
-    doubt = _doubt(verdict, sensitivity)
+    decided = verdict is not Verdict.INCONCLUSIVE
+    doubt = _doubt(verdict, sensitivity) if decided or None not in values else None
     if doubt:
         flags = (*flags, Flag.MISSING_DECIDES)
-        verdict, reason = Verdict.INCONCLUSIVE, doubt
+        verdict, reason = Verdict.INCONCLUSIVE, doubt if decided else reason
     return Finding(
         estimand=demand.estimand,
         alpha=demand.alpha,
@@ -105,7 +107,9 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
         reason=reason,
         flags=flags,
         sign_flip=sign_flip([value for value in values if value is not None]),
-        needed=_needed(interval, demand, limit) if verdict is Verdict.INCONCLUSIVE else None,
+        needed=_needed(interval, demand, limit, lost=None in values)
+        if verdict is Verdict.INCONCLUSIVE
+        else None,
         sensitivity=sensitivity,
         noise_floor=demand.noise_floor,
     )
@@ -259,7 +263,7 @@ def _doubt(verdict: Verdict, sensitivity: Sequence[Sensitivity]) -> str | None:
     return None
 
 
-def _needed(interval: Interval, demand: Demand, limit: float) -> Needed | None:
+def _needed(interval: Interval, demand: Demand, limit: float, *, lost: bool) -> Needed | None:
     """How many repetitions in all would decide; of what is only shown nothing is to be decided.
 
     The plan is never the observed mean. A guardrail's is a harmless candidate, with the power that lets all
@@ -271,18 +275,20 @@ def _needed(interval: Interval, demand: Demand, limit: float) -> Needed | None:
         return None
     guardrail = demand.role is Role.GUARDRAIL
     power = joint_power(demand.power, demand.guardrails) if guardrail else demand.power
-    if interval.sd is None:
-        return Needed(
-            power=power, at_spread=None, at_upper=None, reason="fewer than two repetitions have a harm"
-        )
-    if limit == 0:
-        return Needed(power=power, at_spread=None, at_upper=None, reason=_visible(interval, demand, power))
+    reason = None
+    if lost:
+        reason = "a repetition without a number stays undecided, however many follow"
+    elif interval.sd is None:
+        reason = "fewer than two repetitions have no spread to plan with"
+    elif limit == 0:
+        reason = _visible(interval, demand, power)
+    if reason is not None or interval.sd is None:
+        return Needed(power=power, at_spread=None, at_upper=None, reason=reason)
     upper = upper_spread(interval.sd, interval.n - 1)
     found = [
         repetitions_needed(sd, abs(limit), alpha=demand.alpha, power=power) for sd in (interval.sd, upper)
     ]
     at_spread, at_upper = (None if one is None else max(one, MIN_REPETITIONS) for one in found)
-    reason = None
     if at_upper is None:
         reason = f"more than {MOST_REPETITIONS} repetitions: look for the noise first"
     elif at_spread is not None and at_spread <= interval.n:
@@ -296,4 +302,5 @@ def _visible(interval: Interval, demand: Demand, power: float) -> str:
         return "the margin is 0: no number of repetitions shows that"
     seen = smallest_visible(interval.sd or 0.0, interval.n, alpha=demand.alpha, power=power)
     size = percent(-(seen or 0.0))
-    return f"no effect is declared to plan for; {interval.n} repetitions of this spread show {size} of harm"
+    seen_by = f"{interval.n} repetitions of this spread show a harm of {size} with power {power:.2g}"
+    return f"no effect is declared to plan for; {seen_by}"

@@ -189,21 +189,17 @@ def _of_pairs(baseline: Side, candidate: Side, direction: Direction) -> _Measure
     harms = [sign * log_ratio(x, y) for x, y in both]
     only_candidate = len(candidate.failed & baseline.values.keys())
     only_baseline = len(baseline.failed & candidate.values.keys())
-    if not (harms or only_candidate or only_baseline):
-        return _Measured(None, "no case has a value in both arms", a, b)
+    valued = len(harms)
     harms += [math.inf] * only_candidate + [-math.inf] * only_baseline
     harms += [0.0] * len(candidate.failed & baseline.failed)
-    return _trimmed_mean(harms, (only_baseline, only_candidate), a, b)
-
-
-def _trimmed_mean(harms: list[float], failed: tuple[int, int], a: float | None, b: float | None) -> _Measured:
-    """The trimmed mean of ranks and numbers: none where an infinite rank is not trimmed away."""
-    kept = trimmed(harms)
-    lost = int(kept[-1] == math.inf) - int(kept[0] == -math.inf)
-    if all(math.isfinite(harm) for harm in kept):
-        return _Measured(mean_of(kept), None, a, b)
-    text = f"not attained: of {len(harms)} pairs {failed[0]} failed in the baseline only"
-    return _Measured(None, f"{text}, {failed[1]} in the candidate only", a, b, lost)
+    kept = trimmed(harms)  # ranks and numbers: no mean where an infinite rank is not trimmed away
+    if kept and not (math.isfinite(kept[0]) and math.isfinite(kept[-1])):
+        lost = int(kept[-1] == math.inf) - int(kept[0] == -math.inf)
+        text = f"not attained: of {len(harms)} pairs {only_baseline} failed in the baseline only"
+        return _Measured(None, f"{text}, {only_candidate} in the candidate only", a, b, lost)
+    if not valued:  # ties alone measure nothing
+        return _Measured(None, "no case has a value in both arms", a, b)
+    return _Measured(mean_of(kept), None, a, b)
 
 
 def _others(
