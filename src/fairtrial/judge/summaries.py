@@ -11,9 +11,12 @@ from fairtrial.schema.plan import FrozenWorkload, Limits
 from fairtrial.schema.stream_flags import StreamFlag
 from fairtrial.schema.vocab import Direction, Metric, Statistic
 from fairtrial.stats.least import MIN_REQUESTS, PERCENTS
+from fairtrial.stats.modes import modes
+from fairtrial.stats.order_interval import median_bounds, upper_bound
 from fairtrial.stats.quantiles import median_with_failures, nearest_rank_with_failures
 
 NANOSECONDS = 1_000_000_000
+_TAIL = PERCENTS[Statistic.P95]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,27 @@ class Ranked:
         if not self.values:
             return none(f"all {self.n} requests failed")
         return Value(value=self.values[-1 if largest else 0])
+
+    def summary(self, metric: Metric, middle: Value | None = None) -> MetricSummary:
+        """Everything that is said of a metric of single requests.
+
+        Args:
+            metric: Whose values these are.
+            middle: The median where its reason is better known than from the values alone.
+        """
+        bound = upper_bound(self.values, _TAIL, failed=self.failed, direction=self.direction)
+        return MetricSummary(
+            metric=metric,
+            unit=METRICS[metric].unit,
+            n=len(self.values),
+            median=middle or self.statistic(Statistic.MEDIAN),
+            p95=self.statistic(Statistic.P95),
+            minimum=self.extreme(largest=False),
+            maximum=self.extreme(largest=True),
+            median_bounds=median_bounds(self.values, failed=self.failed, direction=self.direction),
+            p95_bound=_value(*bound),
+            modes=modes(self.values),
+        )
 
 
 def _value(value: float | None, reason: str | None) -> Value:
@@ -127,22 +151,11 @@ def summaries(table: PhaseTable, workload: FrozenWorkload) -> tuple[MetricSummar
             population = ranked(table, metric)
             if not population.values and metric not in required:
                 continue
-            found.append(_per_request(table, metric, population))
+            middle = statistic_of(table, metric, Statistic.MEDIAN, None)
+            found.append(population.summary(metric, middle))
         elif metric in required or metric is Metric.OUTPUT_THROUGHPUT:
             found.append(_whole(metric, statistic_of(table, metric, Statistic.WHOLE, required.get(metric))))
     return tuple(found)
-
-
-def _per_request(table: PhaseTable, metric: Metric, population: Ranked) -> MetricSummary:
-    return MetricSummary(
-        metric=metric,
-        unit=METRICS[metric].unit,
-        n=len(population.values),
-        median=statistic_of(table, metric, Statistic.MEDIAN, None),
-        p95=population.statistic(Statistic.P95),
-        minimum=population.extreme(largest=False),
-        maximum=population.extreme(largest=True),
-    )
 
 
 def _whole(metric: Metric, value: Value) -> MetricSummary:

@@ -5,7 +5,7 @@ from fairtrial.judge.normal import PhaseTable
 from fairtrial.judge.summaries import Ranked
 from fairtrial.schema.judgment import MetricSummary
 from fairtrial.schema.metrics import METRICS
-from fairtrial.schema.vocab import Metric, Statistic
+from fairtrial.schema.vocab import Metric
 
 FROM_SEND = (Metric.TTFT, Metric.E2E)
 """The metrics of single requests that a wait before the send is missing from."""
@@ -21,14 +21,4 @@ def from_schedule(table: PhaseTable) -> tuple[MetricSummary, ...]:
 def _summary(table: PhaseTable, metric: Metric) -> MetricSummary:
     found = (counted(row, metric) for row in table.used)
     values = tuple(sorted(value for value in found if value is not None))
-    spec = METRICS[metric]
-    population = Ranked(values, table.failed, spec.direction)
-    return MetricSummary(
-        metric=metric,
-        unit=spec.unit,
-        n=len(values),
-        median=population.statistic(Statistic.MEDIAN),
-        p95=population.statistic(Statistic.P95),
-        minimum=population.extreme(largest=False),
-        maximum=population.extreme(largest=True),
-    )
+    return Ranked(values, table.failed, METRICS[metric].direction).summary(metric)

@@ -1,6 +1,7 @@
 """Populations that are two clouds and not one, e.g. cache hits beside misses. Pure."""
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from fairtrial.schema.verdict import Mode
@@ -75,5 +76,6 @@ def _valley(ordered: Sequence[float], middles: Sequence[float]) -> bool:
     """Whether hardly a value lies in the middle third between the clouds' medians."""
     start, end = (math.log(middle) for middle in middles)
     third = (end - start) / 3
-    between = sum(1 for value in ordered if start + third < math.log(value) < end - third)
+    low, high = math.exp(start + third), math.exp(end - third)
+    between = bisect_left(ordered, high) - bisect_right(ordered, low)
     return between <= BETWEEN * len(ordered)
