@@ -56,6 +56,11 @@ for _name, _text in (
 ):
     _function = "freeze_into_trial" if _name == "freeze" else _name
     plan_app.command(f"fairtrial.cli.plan_verbs:{_function}", name=_name, help=_text)
+plan_app.command(
+    "fairtrial.cli.plan_power:power",
+    name="power",
+    help="Show what each number of repetitions can see of every requirement.",
+)
 for _name, _text in (
     ("load", "Start the baseline and leave it in service."),
     ("status", "Show the servers in service on this host."),

@@ -8,21 +8,26 @@ from cyclopts import Parameter
 from rich import box
 from rich.table import Table
 
+from fairtrial.cli.calibration_text import calibration_line, noise_line
 from fairtrial.cli.output import console, put, put_json, say
 from fairtrial.cli.planning import (
     as_found,
     drawn,
     duration,
     estimate_json,
+    frozen_here,
     not_looked_at,
+    outlook,
     short_duration,
     sound_plan,
 )
+from fairtrial.cli.power_text import power_json, put_power
 from fairtrial.plan.check import load_plan
 from fairtrial.plan.estimate import estimate
 from fairtrial.plan.expand import expanded_toml
 from fairtrial.plan.freeze import freeze
 from fairtrial.plan.load import drawn_rates
+from fairtrial.plan.power import shares
 from fairtrial.report.workload_parts import describe
 from fairtrial.schema.errors import PlanError, UsageError
 from fairtrial.schema.vocab import ExitCode, Phase
@@ -38,7 +43,7 @@ Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead o
 
 
 def check(plan: PlanPath, /, *, into: Into = None, json: Json = False) -> int:
-    """List every problem of a plan and of this machine for it; starts nothing."""
+    """List every problem of a plan and of this machine for it, and what it can see; starts nothing."""
     try:
         checked = sound_plan(plan, into or Path("runs"))
     except PlanError as error:
@@ -56,13 +61,17 @@ def check(plan: PlanPath, /, *, into: Into = None, json: Json = False) -> int:
         return ExitCode.USAGE
     remarks = [remark.line() for remark in checked.notes]
     running = not_looked_at(checked)
+    seen = outlook(checked)
     if json:
         notes = [*remarks, running] if running else remarks
-        put_json({"schema": "fairtrial.problems/v1", "problems": [], "notes": notes})
-    else:
-        for remark in remarks:
-            say(f"note: {remark}")
-        put(f"{plan}: no problem found{f'; {running}' if running else ''}")
+        power = power_json(seen.power, seen.planned_with)
+        put_json({"schema": "fairtrial.problems/v1", "problems": [], "notes": notes, "power": power})
+        return ExitCode.DONE
+    for remark in remarks:
+        say(f"note: {remark}")
+    put(f"{plan}: no problem found{f'; {running}' if running else ''}")
+    put_power(seen.power, shares(checked.workloads))
+    say(noise_line(seen.stored))
     return ExitCode.DONE
 
 
@@ -125,7 +134,7 @@ def freeze_into_trial(
     plan: PlanPath, into: Annotated[Path, Parameter(help="New trial directory.")], /, *, json: Json = False
 ) -> int:
     """Freeze a plan into a trial directory; `fairtrial resume` runs it."""
-    frozen = freeze(as_found(sound_plan(plan, into), quiet=False))
+    frozen = frozen_here(as_found(sound_plan(plan, into), quiet=False), quiet=False)
     directory = freeze_into(frozen, into)
     if json:
         put_json(
@@ -133,6 +142,7 @@ def freeze_into_trial(
         )
     else:
         put(f"{frozen.digest}  {directory.path}")
+        say(calibration_line(frozen.plan))
         say(f"run it with: fairtrial resume {directory.path}")
     return ExitCode.DONE
 

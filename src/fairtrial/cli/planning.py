@@ -1,27 +1,50 @@
 """Plans on the command line: everything wrong at once, and what a run will do."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fairtrial.cli.calibration_text import calibration_line
 from fairtrial.cli.output import say
+from fairtrial.plan.against_itself import against_itself
 from fairtrial.plan.check import examine, in_order
 from fairtrial.plan.checked import CheckedPlan
 from fairtrial.plan.environment import environment_problems
 from fairtrial.plan.estimate import Estimate, estimate
 from fairtrial.plan.freeze import Frozen, freeze
+from fairtrial.plan.power import DesignPower, design_power, power_problems
+from fairtrial.profiles.registry import AUTO
 from fairtrial.report.words import digits
-from fairtrial.schema.errors import PlanError
+from fairtrial.schema.calibration import Calibration
+from fairtrial.schema.errors import PlanError, Problem
 from fairtrial.schema.vocab import Phase, RecipeKind
 from fairtrial.serve.registry import find_baseline
+from fairtrial.trial.calibrating import Stored, stored_for, with_stored
 from fairtrial.trial.discovering import looked_at
 from fairtrial.trial.probing import BASELINE
 
 
-def sound_plan(path: Path, trial: Path | None) -> CheckedPlan:
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a plan can see on this host."""
+
+    power: DesignPower
+    stored: Stored | None
+    """None where the baseline can't be told yet, so that no calibration can be looked for."""
+
+    @property
+    def planned_with(self) -> Calibration | None:
+        """The calibration whose noise was taken."""
+        return None if self.stored is None else self.stored.fit
+
+
+def sound_plan(path: Path, trial: Path | None, *, calibrating: bool = False) -> CheckedPlan:
     """A plan without a problem, on this host.
 
     Args:
         path: The plan.
-        trial: Where the trial is to be kept, to check its disk; None leaves that out.
+        trial: Where the trial is to be kept, to check its disk; None: there is to be no trial, so that
+            neither the disk nor what the design can see matters.
+        calibrating: Take the plan's baseline against itself; then no margin is at stake.
 
     Raises:
         PlanError: Every problem of the plan and of this host for it.
@@ -30,11 +53,68 @@ def sound_plan(path: Path, trial: Path | None) -> CheckedPlan:
     checked = examined.plan
     if checked is None:
         raise PlanError(examined.problems)
+    if calibrating:
+        checked = against_itself(checked)
     ports = frozenset[int]() if examined.problems else _ports_of_service(checked)
     found = environment_problems(checked, trial, ports, examined.problems)
+    if not examined.problems and trial is not None and not calibrating:
+        narrow, notes = _narrow(checked)
+        found += narrow
+        checked = replace(checked, notes=(*checked.notes, *notes))
     if examined.problems or found:
         raise PlanError(in_order((*examined.problems, *found)))
     return checked
+
+
+def outlook(checked: CheckedPlan) -> Outlook:
+    """What a plan can see, by the noise that was measured on this host or else is assumed.
+
+    Raises:
+        UsageError: There is no state directory.
+        EvidenceError: The host's random id can't be read.
+    """
+    stored = _stored(checked)
+    fit = None if stored is None else stored.fit
+    return Outlook(design_power(checked.workloads, checked.design, fit), stored)
+
+
+def frozen_here(checked: CheckedPlan, *, quiet: bool) -> Frozen:
+    """The frozen plan with this host and the calibration that applies on it.
+
+    Raises:
+        PlanError: Something that a recipe names can't be identified, or, of a server that had to be
+            looked at first, a margin is narrower than the design can see.
+        UsageError: There is no state directory.
+        EvidenceError: The host's random id can't be read.
+    """
+    frozen = freeze(checked)
+    stored = stored_for(frozen, wanted=checked.use_calibration)
+    for remark in stored.remarks:
+        if not quiet:
+            say(f"note: {remark}")
+    if checked.arms[0].recipe.frozen.capabilities is not None and not checked.design.calibrates:
+        problems, _ = power_problems(checked, design_power(checked.workloads, checked.design, stored.fit))
+        if problems:
+            raise PlanError(problems)
+    return with_stored(frozen, stored)
+
+
+def _narrow(checked: CheckedPlan) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    """Margins below what the design can see: problems and notes."""
+    try:
+        seen = outlook(checked)
+    except PlanError:
+        return (), ()  # what can't be identified is among the problems of this host
+    problems, notes = power_problems(checked, seen.power)
+    if seen.stored is None:  # a calibration may turn up when the server has been looked at
+        return (), (*problems, *notes)
+    return problems, notes
+
+
+def _stored(checked: CheckedPlan) -> Stored | None:
+    if checked.arms[0].recipe.frozen.profile == AUTO:
+        return None
+    return stored_for(freeze(checked), wanted=checked.use_calibration)
 
 
 def as_found(checked: CheckedPlan, *, quiet: bool) -> CheckedPlan:
@@ -91,6 +171,7 @@ def announce(frozen: Frozen, *, quiet: bool) -> None:
         f"  {len(guess.windows)} windows, {guess.launches} launches, {guess.formal_requests} formal requests "
         f"(and {guess.requests[Phase.WARMUP]} warm-ups), {duration(guess.seconds)}",
     )
+    say(f"  {calibration_line(plan)}")
     baseline = frozen.private.recipes[BASELINE]
     if baseline.frozen.kind is RecipeKind.ATTACH or find_baseline(baseline) is None:
         say("  nothing of the baseline is in service here: nothing is taken down")
