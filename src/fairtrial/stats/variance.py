@@ -78,11 +78,6 @@ def one_way(groups: Sequence[Sequence[float]]) -> OneWay | None:
 def launch_spread(groups: Sequence[Sequence[float]]) -> LaunchSpread | None:
     """Split the variance of ln(value) into a part between launches and one within.
 
-    The variance between is (MSB - MSW) / n0, 0 where that is negative (moment estimator of the
-    one-way random model; n0 as usual for unequal sizes). The design effect is
-    1 + (m - 1) * ICC with m = sum(n_i^2) / sum(n_i), which is n where all launches have n requests:
-    by so much the variance of the mean of all values exceeds that of independent ones (Kish).
-
     Args:
         groups: ln of the values of each launch of one arm.
 
@@ -93,8 +88,17 @@ def launch_spread(groups: Sequence[Sequence[float]]) -> LaunchSpread | None:
         ValueError: A value is NaN or infinite.
     """
     found = one_way(groups)
-    if found is None:
-        return None
+    return None if found is None else spread_of(found)
+
+
+def spread_of(found: OneWay) -> LaunchSpread:
+    """The split of a variance from its mean squares.
+
+    The variance between is (MSB - MSW) / n0, 0 where that is negative (moment estimator of the
+    one-way random model; n0 as usual for unequal sizes). The design effect is
+    1 + (m - 1) * ICC with m = sum(n_i^2) / sum(n_i), which is n where all launches have n requests:
+    by so much the variance of the mean of all values exceeds that of independent ones (Kish).
+    """
     raw = (found.between_ms - found.within_ms) / found.n0
     between, total = max(raw, 0.0), max(raw, 0.0) + found.within_ms
     icc = between / total if total > 0 else 0.0
