@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from fairtrial.schema.errors import UsageError
+from fairtrial.schema.gates import always, circles
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import OrderSource
 
@@ -117,3 +118,8 @@ def _check_gates(plan: FrozenPlan) -> None:
             raise UsageError(f"no such name: {min(unknown)!r}", where=f"gates.{gate.name}")
         if names.count(gate.name) > 1:
             raise UsageError("two gates have this name", where=f"gates.{gate.name}")
+        for member in gate.members or ():
+            if member not in names or always(member):
+                raise UsageError(f"can't be made of {member!r}", where=f"gates.{gate.name}.members")
+    for name, way in circles(plan.gates).items():
+        raise UsageError(f"is made of itself: {' -> '.join(way)}", where=f"gates.{name}.members")

@@ -10,7 +10,8 @@ from pathlib import Path
 from fairtrial.evidence.files import read_bounded
 from fairtrial.plan.arms import read_arms
 from fairtrial.plan.checked import CheckedArm, CheckedPlan
-from fairtrial.plan.gates import GateContext, read_gates
+from fairtrial.plan.gate_context import GateContext
+from fairtrial.plan.gates import read_gates
 from fairtrial.plan.order import read_design, read_seed, read_use_of_calibration
 from fairtrial.plan.reader import IDENTIFIER, IDENTIFIER_HINT, Findings, Table
 from fairtrial.plan.reference_options import MAX_MODEL_LEN

@@ -1,24 +1,27 @@
 """A frozen plan as TOML with every default spelled out."""
 
-import json
 from collections.abc import Iterable
 
 from fairtrial.plan.arms import BASELINE
-from fairtrial.plan.gates import WORDS
+from fairtrial.plan.gate_text import gates_text, limits_text
 from fairtrial.plan.recipes import SERVED_MODEL
+from fairtrial.plan.toml_text import inline as _inline
+from fairtrial.plan.toml_text import key as _key
+from fairtrial.plan.toml_text import text as _text
+from fairtrial.plan.toml_text import texts as _list
+from fairtrial.plan.toml_text import value as _value
 from fairtrial.plan.units import write_duration, write_percent, write_size
 from fairtrial.schema.client_vocab import ArrivalProcess
 from fairtrial.schema.plan import (
     Conversations,
     Design,
-    FrozenGate,
     FrozenPlan,
     FrozenRecipe,
     FrozenWorkload,
     Requirement,
     RunLimits,
 )
-from fairtrial.schema.vocab import GateKind, Metric, OrderSource, RecipeKind, Role, Statistic
+from fairtrial.schema.vocab import Metric, OrderSource, RecipeKind, Role, Statistic
 
 _RECIPE_LEVEL = frozenset({SERVED_MODEL, "port"})
 _NS_PER_MS = 10**6
@@ -41,7 +44,7 @@ def expanded_toml(plan: FrozenPlan) -> str:
     lines += ["", "[design]", *_design(plan.design)]
     for workload in plan.workloads:
         lines += ["", f"[workloads.{_key(workload.name)}]", *_workload(workload)]
-    lines += ["", "[gates]", *_gates(plan.gates)]
+    lines += ["", "[gates]", *gates_text(plan.gates)]
     lines += ["", "[limits]", *_limits(plan.limits)]
     return "\n".join(lines) + "\n"
 
@@ -130,9 +133,8 @@ def _must(requirements: Iterable[Requirement]) -> dict[str, str]:
         if one.role is Role.INFORMATIONAL:
             continue
         if one.limits is not None and one.at_least is not None:
-            limits = one.limits.model_dump(exclude_none=True)
-            table = {key.removesuffix("_ns"): _text(write_duration(ns)) for key, ns in limits.items()}
-            found[one.metric] = _inline(table | {"at_least": _text(write_percent(one.at_least))})
+            least = {"at_least": _text(write_percent(one.at_least))}
+            found[one.metric] = _inline(limits_text(one.limits) | least)
         else:
             by_metric.setdefault(one.metric, {})[one.statistic] = _text(_claim(one))
             claims = by_metric[one.metric]
@@ -149,33 +151,6 @@ def _claim(one: Requirement) -> str:
     return f"no worse than {write_percent(one.margin.relative)}{absolute}"
 
 
-def _gates(gates: Iterable[FrozenGate]) -> Iterable[str]:
-    ordered = sorted(gates, key=lambda gate: gate.kind is GateKind.COUNTER)  # tables come last
-    for gate in ordered:
-        if gate.kind is GateKind.COUNTER:
-            yield from ("", f"[gates.{_key(gate.name)}]", *_counter_gate(gate))
-        else:
-            yield f"{gate.kind.value} = {_built_in(gate)}"
-
-
-def _built_in(gate: FrozenGate) -> str:
-    if gate.kind is GateKind.EQUALITY and (gate.workloads is not None or gate.at_most_share):
-        table = {} if gate.workloads is None else {"workloads": _list(gate.workloads)}
-        return _inline(table | {"at_most": _text(write_percent(gate.at_most_share or 0.0))})
-    if gate.at_most_share:
-        return _text(f"at most {write_percent(gate.at_most_share)}")
-    return _text(WORDS[gate.kind])
-
-
-def _counter_gate(gate: FrozenGate) -> Iterable[str]:
-    if gate.counter is not None:
-        yield f"counter = {_text(gate.counter)}"
-    lists = (("workloads", gate.workloads), ("arms", gate.arms), ("phases", gate.phases))
-    yield from (f"{key} = {_list(names)}" for key, names in lists if names is not None)
-    bounds = (("at_least", gate.at_least), ("at_most", gate.at_most))
-    yield from (f"{key} = {value}" for key, value in bounds if value is not None)
-
-
 def _limits(limits: RunLimits) -> Iterable[str]:
     yield f"request_timeout = {_ms(limits.request_timeout_ms)}"
     yield f"cooldown = {_ms(limits.cooldown_ms)}"
@@ -185,27 +160,3 @@ def _limits(limits: RunLimits) -> Iterable[str]:
 
 def _ms(value: int) -> str:
     return _text(write_duration(value * _NS_PER_MS))
-
-
-def _value(value: bool | int | str) -> str:  # noqa: FBT001 - a value of any of these types
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int) else _text(value)
-
-
-def _inline(table: dict[str, str]) -> str:
-    return "{ " + ", ".join(f"{_key(key)} = {value}" for key, value in table.items()) + " }"
-
-
-def _list(values: Iterable[str]) -> str:
-    return "[" + ", ".join(_text(value) for value in values) + "]"
-
-
-def _key(name: str) -> str:
-    """A key part; names with a dot need quotes."""
-    return _text(name) if "." in name else name
-
-
-def _text(value: str) -> str:
-    """A TOML basic string: JSON's escapes are TOML's, but TOML also wants DEL escaped."""
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

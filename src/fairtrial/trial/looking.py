@@ -7,6 +7,7 @@ from fairtrial.schema.vocab import Recommendation
 from fairtrial.trial.actions import TakeLook
 from fairtrial.trial.context import Context
 from fairtrial.trial.outcome import evidence_of
+from fairtrial.trial.plug_ins import loaded_plug_ins
 
 _DECISIONS = frozenset({Recommendation.ELIGIBLE, Recommendation.KEEP_BASELINE})
 
@@ -20,7 +21,8 @@ def take_look(context: Context, action: TakeLook) -> None:
     Raises:
         EvidenceError: The evidence can't be read back.
     """
-    judgment = judge(evidence_of(context.directory.path), action.repetitions)
+    evidence = evidence_of(context.directory.path)
+    judgment = judge(evidence, action.repetitions, loaded_plug_ins(evidence.plan))
     recommendation = judgment.decision.recommendation
     context.record(
         LookTaken(

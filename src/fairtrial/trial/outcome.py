@@ -18,6 +18,7 @@ from fairtrial.schema.document import Report
 from fairtrial.schema.judgment import Judgment
 from fairtrial.schema.schedule import until
 from fairtrial.trial.amending import effective_plan
+from fairtrial.trial.plug_ins import loaded_plug_ins
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def evidence_of(path: Path) -> EvidenceSet:
 def judge_trial(path: Path) -> Outcome:
     """Judge a trial as far as it has come; changes nothing on disk."""
     evidence = evidence_of(path)
-    judgment = judge(evidence)
+    judgment = judge(evidence, plug_ins=loaded_plug_ins(evidence.plan))
     decided = next((look for look in judgment.looks if look.decided), None)
     plan = evidence.plan if decided is None else until(evidence.plan, decided.repetitions)
     return Outcome(judgment, build_report(plan, judgment, measured_values(evidence, judgment)))

@@ -236,7 +236,7 @@ FAULTS = [
     ("gates = { failures = 'at most 200%' }", "gates.failures", "above 100%"),
     ("gates = { failurs = 'none' }", "gates.failurs", "unknown gate"),
     ("gates = { g = { counter = 'host_row_presure', at_most = 0 } }", "gates.g.counter", "must be one of"),
-    ("gates = { g = { at_most = 0 } }", "gates.g.counter", "is missing"),
+    ("gates = { g = { at_most = 0 } }", "gates.g", "doesn't say what it judges"),
     ("gates = { g = { counter = 'misses' } }", "gates.g", "no threshold"),
     (
         "gates = { g = { counter = 'misses', at_least = 2, at_most = 1 } }",
