@@ -97,7 +97,7 @@ def _over_repetitions(
 
 
 def _curves(points: Sequence[DesignPower]) -> tuple[_Curve, ...]:
-    """One curve for all requirements that are alike but for their names; without a demand, of what is shown."""
+    """One curve for all demands that are alike but for their names; without any, for what is shown."""
     groups: dict[tuple[object, ...], list[tuple[Sight, ...]]] = {}
     rows = list(zip(*(point.sights for point in points), strict=True))
     demanded = [row for row in rows if row[0].role is not Role.INFORMATIONAL]

@@ -8,16 +8,16 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from fairtrial.cli.budgeting import within
+from fairtrial.cli.calibrating import Variant, finish_calibration, is_calibration
 from fairtrial.cli.campaigns import built_in
 from fairtrial.cli.ending import Codes, exit_code, halt_line, judgment_code
 from fairtrial.cli.output import console, put, put_json, say
-from fairtrial.cli.planning import announce, as_found, sound_plan
+from fairtrial.cli.planning import announce, as_found, frozen_here, sound_plan
 from fairtrial.cli.progress import Show
 from fairtrial.evidence.files import write_atomic
 from fairtrial.evidence.journal import read_journal
 from fairtrial.evidence.progress import fold
 from fairtrial.plan.budget import budget_seconds
-from fairtrial.plan.freeze import freeze
 from fairtrial.report.html import render_html
 from fairtrial.report.json_form import render_json
 from fairtrial.report.markdown import render_markdown
@@ -39,9 +39,7 @@ Json = Annotated[bool, Parameter("--json", help="Print a JSON document instead o
 Quiet = Annotated[bool, Parameter(("--quiet", "-q"), help="No progress.")]
 Trial = Annotated[Path, Parameter(help="The trial's directory, as `fairtrial run` printed it.")]
 CodesOf = Annotated[Codes | None, Parameter(name="*", negative_bool=())]
-Budget = Annotated[
-    str | None, Parameter(help="Most time it may take, such as 10m or 2h; cuts the plan to it.")
-]
+VariantOf = Annotated[Variant | None, Parameter(name="*", negative_bool=())]
 Into = Annotated[Path | None, Parameter(help="New directory of the trial; runs/ID-TIME if left out.")]
 _MORE_DATA = "more repetitions than declared, once the result is known, would not be a test: run a new trial"
 
@@ -53,7 +51,7 @@ def run(
     into: Into = None,
     quiet: Quiet = False,
     json: Json = False,
-    budget: Budget = None,
+    variant: VariantOf = None,
     codes: CodesOf = None,
 ) -> int:
     """Run a plan: freeze it, run every window, restore the baseline, judge, report.
@@ -61,13 +59,17 @@ def run(
     With a budget, repetitions and then workloads are left out until the rest fits; what was chosen and what
     it can see is said before the start, and is part of the frozen plan.
 
+    To calibrate is to run the same plan with the baseline in the candidate's place.
+
     The first Ctrl-C finishes the server in hand, restores and stops; the second restores at once.
     """
-    path = into or _default_directory(plan.stem)
+    how = variant or Variant()
+    how.check()
+    path = into or _default_directory(f"{plan.stem}-calibration" if how.calibrate else plan.stem)
     expect_new(path)
-    seconds = None if budget is None else budget_seconds(budget)
-    checked = as_found(sound_plan(plan, path), quiet=quiet)
-    frozen = freeze(checked if seconds is None else within(checked, seconds, quiet=quiet))
+    seconds = None if how.budget is None else budget_seconds(how.budget)
+    checked = as_found(sound_plan(plan, path, calibrating=how.calibrate), quiet=quiet)
+    frozen = frozen_here(checked if seconds is None else within(checked, seconds, quiet=quiet), quiet=quiet)
     announce(frozen, quiet=quiet)
     say(f"evidence: {path}")
     with Show(quiet=quiet) as watcher:
@@ -191,6 +193,8 @@ def init(
 
 def finish(end: SessionEnd, *, json: bool, codes: Codes) -> int:
     """Judge what there is, write the reports, show the decision."""
+    if is_calibration(end):
+        return finish_calibration(end, json=json)
     outcome = judge_trial(end.directory)
     page = write_outcome(end.directory, outcome)
     code = exit_code(end, outcome.judgment, codes)
