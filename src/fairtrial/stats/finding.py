@@ -107,7 +107,7 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
         reason=reason,
         flags=flags,
         sign_flip=sign_flip([value for value in values if value is not None]),
-        needed=_needed(interval, demand, limit, lost=None in values)
+        needed=_needed(interval, demand, limit, _stuck(values, doubt if decided else None))
         if verdict is Verdict.INCONCLUSIVE
         else None,
         sensitivity=sensitivity,
@@ -263,7 +263,14 @@ def _doubt(verdict: Verdict, sensitivity: Sequence[Sensitivity]) -> str | None:
     return None
 
 
-def _needed(interval: Interval, demand: Demand, limit: float, *, lost: bool) -> Needed | None:
+def _stuck(values: Sequence[float | None], doubt: str | None) -> str | None:
+    """Why no number of repetitions would decide; None where it would."""
+    if None in values:
+        return "a repetition without a number stays undecided, however many follow"
+    return "pairs without two values decide it, not the number of repetitions" if doubt else None
+
+
+def _needed(interval: Interval, demand: Demand, limit: float, stuck: str | None) -> Needed | None:
     """How many repetitions in all would decide; of what is only shown nothing is to be decided.
 
     The plan is never the observed mean. A guardrail's is a harmless candidate, with the power that lets all
@@ -275,12 +282,10 @@ def _needed(interval: Interval, demand: Demand, limit: float, *, lost: bool) -> 
         return None
     guardrail = demand.role is Role.GUARDRAIL
     power = joint_power(demand.power, demand.guardrails) if guardrail else demand.power
-    reason = None
-    if lost:
-        reason = "a repetition without a number stays undecided, however many follow"
-    elif interval.sd is None:
+    reason = stuck
+    if reason is None and interval.sd is None:
         reason = "fewer than two repetitions have no spread to plan with"
-    elif limit == 0:
+    elif reason is None and limit == 0:
         reason = _visible(interval, demand, power)
     if reason is not None or interval.sd is None:
         return Needed(power=power, at_spread=None, at_upper=None, reason=reason)
