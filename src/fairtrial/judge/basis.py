@@ -1,11 +1,12 @@
 """What a decision rests on. Pure data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from fairtrial.judge.odd_cases import OddCases
 from fairtrial.schema.judgment import Cell, Coverage, GateResult, PlanAmendment, RequirementResult
-from fairtrial.schema.vocab import Condition, GateOutcome, Role, Verdict
+from fairtrial.schema.vocab import GateOutcome, Level, Metric, Role, Statistic, Verdict
 
 DEMANDING = (Role.PRIMARY, Role.GUARDRAIL)
 """The roles that demand something."""
@@ -17,6 +18,14 @@ ENOUGH: Mapping[Role, frozenset[Verdict]] = MappingProxyType(
 )
 """The verdicts that meet a demand."""
 
+Key = tuple[str, str, Metric, Statistic]
+"""Workload, candidate, metric and statistic of a requirement."""
+
+
+def key_of(result: RequirementResult) -> Key:
+    """What identifies a requirement for one candidate."""
+    return result.workload, result.candidate, result.metric, result.statistic
+
 
 @dataclass(frozen=True, slots=True)
 class Basis:
@@ -26,17 +35,25 @@ class Basis:
     gates: tuple[GateResult, ...]
     cells: tuple[Cell, ...]
     coverage: Coverage
-    asked: frozenset[Condition]
-    """The conditions that make a cell usable."""
     amendments: tuple[PlanAmendment, ...]
     closed: bool
     """A closed trial can't be resumed."""
     same_arms: bool
-    """An A/A trial: the plan states no difference between the arms."""
+    """An A/A trial: the plan states no difference between the arms, or declares a calibration."""
     distrust: str
     """Why the journal is no basis at all: of another plan, or cut; empty when it is one."""
     accept_underpowered: str | None
     """A person's reason for a design that can't decide; then promotion is never recommended."""
+    declared: Level
+    claimed: Level
+    level_reasons: tuple[str, ...] = ()
+    """Why less is claimed than declared."""
+    odd: Mapping[Key, tuple[OddCases, ...]] = field(default_factory=dict)
+    """Launches that the others did not let expect, case by case."""
+    lost: frozenset[Key] = frozenset()
+    """Requirements that the candidate's own failures leave without a number."""
+    moved: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """By workload and candidate: counters that rose in the candidate and not in the baseline."""
 
     @property
     def demanding(self) -> tuple[RequirementResult, ...]:
@@ -44,8 +61,30 @@ class Basis:
         return tuple(result for result in self.requirements if result.role in DEMANDING)
 
     @property
+    def unmet(self) -> tuple[RequirementResult, ...]:
+        """The demands that no verdict meets."""
+        return tuple(result for result in self.demanding if result.verdict not in ENOUGH[result.role])
+
+    @property
+    def harmful(self) -> tuple[RequirementResult, ...]:
+        """The demands whose verdict is inferior, with every cell that it rests on usable.
+
+        A baseline that is found worse than itself is a false alarm, and no harm.
+        """
+        inferior = (result for result in self.demanding if result.verdict is Verdict.INFERIOR)
+        return tuple(result for result in inferior if not self.same_arms and not self.unusable_cells(result))
+
+    @property
     def open_gates(self) -> tuple[GateResult, ...]:
         """The gates without an answer."""
         return tuple(
             gate for gate in self.gates if gate.outcome in {GateOutcome.MISSING, GateOutcome.NOT_RUN}
+        )
+
+    def unusable_cells(self, result: RequirementResult) -> int:
+        """How many of the cells that a verdict rests on can't be used."""
+        return sum(
+            1
+            for cell in self.cells
+            if (cell.workload, cell.candidate) == (result.workload, result.candidate) and not cell.usable
         )

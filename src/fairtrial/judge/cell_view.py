@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from fairtrial.evidence.progress import LaunchState
 from fairtrial.judge.normal import Normal, PhaseTable, Place
-from fairtrial.schema.judgment import CellEquality, CounterDelta
+from fairtrial.schema.judgment import CellEquality, CounterDelta, EqualityCount
+from fairtrial.schema.judgment_parts import CalibrationUse
 from fairtrial.schema.plan import FrozenWorkload
 from fairtrial.schema.vocab import Phase
 
@@ -25,6 +26,12 @@ class CellView:
     equality: CellEquality
     counters: tuple[CounterDelta, ...]
     """Of the whole trial."""
+    drift: Answer = (None, "no drift was looked for")
+    """Whether this workload keeps still over the trial, for this candidate."""
+    calibration: CalibrationUse | None = None
+    """What may be said of the A/A calibration."""
+    pooled: EqualityCount | None = None
+    """Equality of the outputs over all repetitions of this workload and candidate."""
 
     @property
     def places(self) -> tuple[Place, Place]:

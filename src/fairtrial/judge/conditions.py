@@ -1,21 +1,49 @@
 """Conditions of use of a cell: may its numbers be used? Unknown is not true. Pure."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from fairtrial.judge import conditions_evidence as evidence
 from fairtrial.judge import conditions_traffic as traffic
+from fairtrial.judge import monitoring
+from fairtrial.judge.asked import asked_for, excused
 from fairtrial.judge.cell_view import Answer, CellView
+from fairtrial.judge.concurrent_load import no_concurrent_load
 from fairtrial.judge.conditions_client import client_lag_ok
+from fairtrial.judge.conditions_output import output_equal
 from fairtrial.judge.identity import identity_verified
-from fairtrial.judge.normal import Normal, attached, baseline_of, cells
-from fairtrial.schema.judgment import Cell, CellEquality, ConditionResult, CounterDelta
-from fairtrial.schema.plan import FrozenPlan
+from fairtrial.judge.normal import Normal, baseline_of, cells
+from fairtrial.schema.judgment import Cell, CellEquality, ConditionResult, CounterDelta, EqualityCount
+from fairtrial.schema.judgment_parts import CalibrationUse
+from fairtrial.schema.verdict_vocab import CalibrationState
 from fairtrial.schema.vocab import Condition, Level
 
+NOT_ASKED = "not asked at this level"
 
-def _not_built(_: CellView) -> Answer:
-    return None, "not built yet"
+
+def calibration_valid(view: CellView) -> Answer:
+    """The plan was frozen with an A/A calibration of this host that still speaks for it."""
+    use = view.calibration
+    if use is None or use.state is CalibrationState.NONE:
+        return None, "no A/A calibration" if use is None else use.reason
+    return use.state is CalibrationState.VALID, use.reason
+
+
+def _counters_read(view: CellView) -> Answer:
+    return monitoring.counters_read(view, all_arms=_formal(view))
+
+
+def _monitoring_enforced(view: CellView) -> Answer:
+    return monitoring.monitoring_enforced(view, all_arms=_formal(view))
+
+
+def _formal(view: CellView) -> bool:
+    return view.normal.plan.level is Level.FORMAL
+
+
+def _drift_ok(view: CellView) -> Answer:
+    return view.drift
 
 
 _CHECKS: Mapping[Condition, Callable[[CellView], Answer]] = MappingProxyType(
@@ -27,64 +55,35 @@ _CHECKS: Mapping[Condition, Callable[[CellView], Answer]] = MappingProxyType(
         Condition.IDENTITY_VERIFIED: identity_verified,
         Condition.DECLARED_BEFORE_TRAFFIC: evidence.declared_before_traffic,
         Condition.WORK_EQUAL: traffic.work_equal,
-        Condition.OUTPUT_EQUAL: traffic.output_equal,
+        Condition.OUTPUT_EQUAL: output_equal,
         Condition.CACHE_STATE_AS_DECLARED: traffic.cache_state_as_declared,
         Condition.WARMUP_COMPLETE: traffic.warmup_complete,
         Condition.PARSER_CLEAN: traffic.parser_clean,
         Condition.MIN_DATA: traffic.min_data,
-        Condition.COUNTERS_READ: traffic.counters_read,
-        Condition.MONITORING_ENFORCED: _not_built,
+        Condition.COUNTERS_READ: _counters_read,
+        Condition.MONITORING_ENFORCED: _monitoring_enforced,
         Condition.CLIENT_LAG_OK: client_lag_ok,
-        Condition.CALIBRATION_VALID: _not_built,
-        Condition.NO_CONCURRENT_LOAD: _not_built,
-        Condition.DRIFT_OK: _not_built,
+        Condition.CALIBRATION_VALID: calibration_valid,
+        Condition.NO_CONCURRENT_LOAD: no_concurrent_load,
+        Condition.DRIFT_OK: _drift_ok,
     }
 )
 
-_QUICK = frozenset(
-    {
-        Condition.POPULATION_COMPLETE,
-        Condition.FAILURES_ACCOUNTED,
-        Condition.ORDER_AS_DECLARED,
-        Condition.IDENTITY_VERIFIED,
-        Condition.DECLARED_BEFORE_TRAFFIC,
-        Condition.WORK_EQUAL,
-        Condition.CACHE_STATE_AS_DECLARED,
-        Condition.WARMUP_COMPLETE,
-        Condition.PARSER_CLEAN,
-        Condition.MIN_DATA,
-        Condition.CLIENT_LAG_OK,
-    }
-)
-_STANDARD = _QUICK | {
-    Condition.FRESH_LAUNCH,
-    Condition.OUTPUT_EQUAL,
-    Condition.COUNTERS_READ,
-    Condition.MONITORING_ENFORCED,
-}
-ASKED: Mapping[Level, frozenset[Condition]] = MappingProxyType(
-    {Level.QUICK: _QUICK, Level.STANDARD: _STANDARD, Level.FORMAL: frozenset(Condition)}
-)
-"""The conditions that each level asks for."""
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the conditions of all cells rest on besides the evidence itself."""
+
+    equality: tuple[CellEquality, ...]
+    counters: tuple[CounterDelta, ...]
+    calibration: CalibrationUse
+    drift: Mapping[tuple[str, str], Answer]
+    """By workload and candidate: whether it keeps still; one that isn't there was not looked at."""
 
 
-def asked_for(plan: FrozenPlan) -> frozenset[Condition]:
-    """The conditions that make a cell of this plan usable.
-
-    Whoever starts its servers itself must show at every level that they are fresh; only servers
-    that already ran are excused, which no level above quick accepts.
-    """
-    asked = ASKED[plan.level]
-    if any(attached(plan, arm.name) for arm in plan.arms):
-        return asked
-    return asked | {Condition.FRESH_LAUNCH}
-
-
-def judge_cells(
-    normal: Normal, equality: tuple[CellEquality, ...], counters: tuple[CounterDelta, ...]
-) -> tuple[Cell, ...]:
+def judge_cells(normal: Normal, known: Known) -> tuple[Cell, ...]:
     """Every condition of every cell, asked for or not, and whether the cell may be used."""
-    by_cell = {(entry.workload, entry.repetition, entry.candidate): entry for entry in equality}
+    by_cell = {(entry.workload, entry.repetition, entry.candidate): entry for entry in known.equality}
     asked = asked_for(normal.plan)
     found = []
     for workload, repetition, candidate in cells(normal.plan):
@@ -94,21 +93,42 @@ def judge_cells(
             repetition=repetition,
             arms=(baseline_of(normal.plan), candidate),
             equality=by_cell[workload.name, repetition, candidate],
-            counters=counters,
+            counters=known.counters,
+            drift=known.drift.get((workload.name, candidate), (None, "not looked for")),
+            calibration=known.calibration,
+            pooled=_pooled(known.equality, workload.name, candidate),
         )
-        results = tuple(_result(condition, view) for condition in Condition)
+        results = tuple(_result(condition, view, asked) for condition in Condition)
         found.append(
             Cell(
                 workload=workload.name,
                 repetition=repetition,
                 candidate=candidate,
                 conditions=results,
-                usable=all(result.holds is True for result in results if result.condition in asked),
+                usable=all(result.holds is True for result in results if result.asked),
             )
         )
     return tuple(found)
 
 
-def _result(condition: Condition, view: CellView) -> ConditionResult:
+def _pooled(equality: tuple[CellEquality, ...], workload: str, candidate: str) -> EqualityCount:
+    outputs = [
+        entry.output for entry in equality if (entry.workload, entry.candidate) == (workload, candidate)
+    ]
+    return EqualityCount(
+        matched=sum(count.matched for count in outputs),
+        unmatched=sum(count.unmatched for count in outputs),
+        ids_absent=sum(count.ids_absent for count in outputs),
+        missing=sum(count.missing for count in outputs),
+        unmatched_cases=(),
+    )
+
+
+def _result(condition: Condition, view: CellView, asked: frozenset[Condition]) -> ConditionResult:
     holds, reason = _CHECKS[condition](view)
-    return ConditionResult(condition=condition, holds=holds, reason=reason)
+    excuse = excused(condition, (holds, reason), view) if condition in asked else ""
+    if excuse:
+        reason = f"{excuse}: {NOT_ASKED}"
+    return ConditionResult(
+        condition=condition, holds=holds, reason=reason, asked=condition in asked and not excuse
+    )

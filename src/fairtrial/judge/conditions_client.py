@@ -7,18 +7,22 @@ from fairtrial.judge.populations import FORMAL_PHASES
 from fairtrial.schema.client import ClientReport
 from fairtrial.schema.judgment import ClientSummary
 from fairtrial.schema.types import MAX_SAFE_INTEGER
-from fairtrial.schema.vocab import Metric
+from fairtrial.schema.vocab import LoadKind, Metric, Phase
 from fairtrial.stats.client_error import Trust, client_error, tail_ns
 from fairtrial.stats.quantiles import median
 
 
 def client_lag_ok(view: CellView) -> Answer:
-    """The client's own error is small enough in every prime and measured phase of both arms."""
+    """The client's own error is small enough in every phase of both arms that its numbers come from.
+
+    A prime phase fills caches: in closed loops the server sets its pace, and no number comes from it. In
+    an open loop a late client also primes at another pace than declared.
+    """
     if absent := no_launch(view):
         return None, absent
     problems: list[str] = []
     unknown: list[str] = []
-    for place, phase, table in view.tables(*FORMAL_PHASES):
+    for place, phase, table in view.tables(*_counting(view)):
         if table is None:
             unknown.append(f"arm {place.arm}: no {phase.value} requests")
         elif table.cases:
@@ -30,6 +34,11 @@ def client_lag_ok(view: CellView) -> Answer:
     if unknown and not problems:
         return None, with_more(unknown)
     return first(problems, "the client's own error is within its limits in every phase of both arms")
+
+
+def _counting(view: CellView) -> tuple[Phase, ...]:
+    """The phases in which a late client changes what is measured."""
+    return FORMAL_PHASES if view.workload.load is LoadKind.OPEN_LOOP else (Phase.MEASURED,)
 
 
 def answer(table: PhaseTable) -> tuple[bool | None, str, str]:

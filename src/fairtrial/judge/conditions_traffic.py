@@ -2,13 +2,12 @@
 
 from fairtrial.decode.measures import hit_source
 from fairtrial.judge.cell_view import Answer, CellView, first, no_launch
-from fairtrial.profiles.registry import PROFILES
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.judgment import EqualityCount
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import Conversations
 from fairtrial.schema.requests import RequestRecord
-from fairtrial.schema.vocab import HitSource, Level, Phase, Replay
+from fairtrial.schema.vocab import HitSource, Phase, Replay
 from fairtrial.stats.least import MIN_REQUESTS
 
 MIN_REPETITIONS = 3
@@ -47,15 +46,17 @@ def failures_accounted(view: CellView) -> Answer:
 
 def work_equal(view: CellView) -> Answer:
     """Both arms did the same work for every case."""
-    return _equal(view.equality.work, "work", "state no output length")
+    return equal(view.equality.work, "work", "state no output length")
 
 
-def output_equal(view: CellView) -> Answer:
-    """Both arms gave the same token ids for every case."""
-    return _equal(view.equality.output, "output", "have no token ids")
+def equal(count: EqualityCount, what: str, lacking: str) -> Answer:
+    """Whether all cases match: one that differs is false, one that is unknown or missing is unknown.
 
-
-def _equal(count: EqualityCount, what: str, lacking: str) -> Answer:
+    Args:
+        count: The cases of a cell.
+        what: What is compared, in a word.
+        lacking: What unknown cases lack.
+    """
     total = count.matched + count.unmatched + count.ids_absent + count.missing
     if count.unmatched:
         return False, f"{what} of {count.unmatched} of {total} cases differs"
@@ -131,9 +132,9 @@ def parser_clean(view: CellView) -> Answer:
 
 
 def min_data(view: CellView) -> Answer:
-    """Enough requests for each required statistic, enough repetitions for the level."""
+    """Enough requests for each required statistic, enough repetitions for a verdict."""
     planned = len(view.normal.plan.design.order)
-    if view.normal.plan.level is not Level.QUICK and planned < MIN_REPETITIONS:
+    if planned < MIN_REPETITIONS:
         return False, f"{planned} repetitions; {MIN_REPETITIONS} are the fewest that a verdict can rest on"
     if absent := no_launch(view):
         return None, absent
@@ -147,24 +148,3 @@ def min_data(view: CellView) -> Answer:
                 problems.append(f"arm {place.arm}: {n} requests, {requirement.statistic.value} needs {least}")
     expected = len(cases_of(view.workload, Phase.MEASURED))
     return first(problems, f"{expected} requests an arm are enough for the declared statistics")
-
-
-def counters_read(view: CellView) -> Answer:
-    """Every counter that the profile maps has an increase over every phase, in both arms."""
-    if absent := no_launch(view):
-        return None, absent
-    unmapped = [arm for arm in view.arms if not _mapped(view, arm)]
-    if unmapped:
-        return None, f"arm {unmapped[0]}: its profile maps no counters"
-    places = set(view.places)
-    problems = [
-        f"arm {delta.arm}, {delta.counter.value}, {delta.phase.value}: {delta.reason}"
-        for delta in view.counters
-        if (delta.workload, delta.repetition, delta.arm) in places and delta.increase is None
-    ]
-    return (None, first(problems, "")[1]) if problems else (True, "every counter was read over every phase")
-
-
-def _mapped(view: CellView, arm: str) -> bool:
-    profile = PROFILES.get(view.normal.plan.arm(arm).recipe.profile)
-    return profile is not None and bool(profile.counters)

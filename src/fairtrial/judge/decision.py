@@ -1,11 +1,20 @@
-"""The recommendation: what the evidence supports. Promotion itself is a person's act. Pure."""
+"""The recommendation: what the evidence supports. Promotion itself is a person's act. Pure.
+
+Promotion takes everything at once: every primary superior, every guardrail no worse, every gate passed, every
+cell usable. Each test then keeps its full alpha, and a wrong promotion has at most that chance (an
+intersection-union test, Berger 1982).
+"""
 
 from fairtrial.judge import next_step
 from fairtrial.judge.amendments import in_words
-from fairtrial.judge.basis import ENOUGH, Basis
+from fairtrial.judge.basis import Basis
 from fairtrial.judge.unusable import unusable
-from fairtrial.schema.judgment import Decision
-from fairtrial.schema.vocab import GateOutcome, Recommendation, Verdict
+from fairtrial.judge.verdict_words import interval, unmet, where
+from fairtrial.schema.judgment import Decision, RequirementResult
+from fairtrial.schema.verdict_vocab import Flag
+from fairtrial.schema.vocab import GateOutcome, Recommendation, Role, Verdict
+
+_ALL_MET = "every requirement and every gate is met, and every cell is usable"
 
 
 def decide(basis: Basis) -> Decision:
@@ -17,7 +26,8 @@ def decide(basis: Basis) -> Decision:
         recommendation, step = Recommendation.INCOMPLETE, next_step.START_AGAIN
         reasons = (basis.distrust, *harms, *gaps, *said, *doubts)
     elif harms:
-        recommendation, reasons, step = Recommendation.KEEP_BASELINE, harms + gaps + said, next_step.KEEP
+        recommendation, step = Recommendation.KEEP_BASELINE, next_step.after_harm(basis)
+        reasons = harms + gaps + said
     elif gaps:
         recommendation, reasons = Recommendation.INCOMPLETE, gaps + said + doubts
         step = next_step.fill(basis)
@@ -26,7 +36,7 @@ def decide(basis: Basis) -> Decision:
         step = next_step.decide_it(basis)
     else:
         recommendation, step = Recommendation.ELIGIBLE, next_step.AUTHORISE
-        reasons = ("every requirement and every gate is met, and every cell is usable",)
+        reasons = (_ALL_MET, *_costs(basis))
     return Decision(
         recommendation=recommendation,
         labels=_labels(recommendation, basis),
@@ -43,12 +53,29 @@ def _harms(basis: Basis) -> tuple[str, ...]:
         for gate in basis.gates
         if gate.outcome is GateOutcome.FAILED
     )
-    verdicts = (
-        f"workload {result.workload}, arm {result.candidate}: {result.demand}: worse than allowed"
-        for result in basis.demanding
-        if result.verdict is Verdict.INFERIOR
+    return (*gates, *(_harm(basis, result) for result in basis.harmful))
+
+
+def _harm(basis: Basis, result: RequirementResult) -> str:
+    seen = "" if result.finding is None else interval(result.finding)
+    said = (
+        f"{where(result)}: worse than allowed" if result.role is Role.GUARDRAIL else f"{where(result)}: worse"
     )
-    return (*gates, *verdicts)
+    moved = basis.moved.get((result.workload, result.candidate), "")
+    beside = f"; what moved with it, no proof of the cause: {moved}" if moved else ""
+    return f"{said} ({seen}){beside}" if seen else said + beside
+
+
+def _costs(basis: Basis) -> tuple[str, ...]:
+    """What is allowed, and certain all the same: people should know what they pay."""
+    return tuple(
+        f"{where(result)}: a small but certain cost, within the margin: {interval(result.finding)}"
+        for result in basis.demanding
+        if result.role is Role.GUARDRAIL
+        and result.finding is not None
+        and result.verdict is Verdict.NON_INFERIOR
+        and Flag.REGRESSION_DETECTED in result.finding.flags
+    )
 
 
 def _gaps(basis: Basis) -> tuple[str, ...]:
@@ -83,29 +110,48 @@ def _doubts(basis: Basis) -> tuple[str, ...]:
         for gate in basis.gates
         if gate.outcome is GateOutcome.HELD
     ]
-    demanding = basis.demanding
-    if not demanding:
+    if not basis.demanding:
         found.append("the plan demands nothing: no primary and no guardrail is declared")
-    without = sorted({result.reason for result in demanding if result.verdict is None})
-    if len(without) == 1 and all(result.verdict is None for result in demanding):
-        found.append(f"no requirement has a verdict: {without[0]}")
-    else:
-        found.extend(
-            f"workload {result.workload}, arm {result.candidate}: {result.demand}: {result.reason}"
-            for result in demanding
-            if result.verdict not in ENOUGH[result.role]
-        )
-    if lacking := unusable(basis.cells, basis.asked):
+    found.extend(_unmet(basis))
+    if lacking := unusable(basis.cells):
         found.append(lacking)
+    if basis.claimed is not basis.declared:
+        why = f": {'; '.join(basis.level_reasons)}" if basis.level_reasons else ""
+        found.append(f"declared is level {basis.declared.value}, shown is {basis.claimed.value}{why}")
     if basis.accept_underpowered is not None:
         found.append(f"the design can't decide, and was accepted so: {basis.accept_underpowered}")
     return tuple(found)
 
 
+def _unmet(basis: Basis) -> list[str]:
+    """The demands that aren't met: one line where all of them lack a verdict for one reason."""
+    without = {result.reason for result in basis.demanding if result.verdict is None}
+    if len(without) == 1 and all(result.verdict is None for result in basis.demanding):
+        return [f"no requirement has a verdict: {without.pop()}"]
+    harmful = basis.harmful
+    return [f"{where(result)}: {_doubtful(basis, result)}" for result in basis.unmet if result not in harmful]
+
+
+def _doubtful(basis: Basis, result: RequirementResult) -> str:
+    if result.verdict is not Verdict.INFERIOR:
+        return unmet(result)
+    seen = "" if result.finding is None else f" ({interval(result.finding)})"
+    if basis.same_arms:
+        return f"worse than itself{seen}: a false alarm"
+    cells = basis.unusable_cells(result)
+    return f"worse than allowed{seen}, but {cells} of the cells that say so can't be used: no proof of harm"
+
+
 def _labels(recommendation: Recommendation, basis: Basis) -> tuple[str, ...]:
+    """Words of the published records where they have one: current, challenger, no-promotion, diagnostic."""
     coverage = basis.coverage
+    harmful = basis.harmful
     said = (
+        ("current", recommendation is Recommendation.KEEP_BASELINE),
+        ("challenger", recommendation is Recommendation.ELIGIBLE),
         ("no-promotion", recommendation is not Recommendation.ELIGIBLE),
+        ("regressed", bool(harmful)),
+        ("unresolved", any(r.verdict is not None and r not in harmful for r in basis.unmet)),
         ("gate-failed", any(gate.outcome is GateOutcome.FAILED for gate in basis.gates)),
         (
             "incomplete",

@@ -7,18 +7,29 @@ from fairtrial.judge.gate_restoration import proven
 from fairtrial.judge.identity import arm_identity, other_models
 from fairtrial.judge.normal import Normal
 from fairtrial.judge.normal import planned as planned_places
+from fairtrial.schema.judgment import Cell
+from fairtrial.schema.judgment_parts import CalibrationUse
 from fairtrial.schema.plan import FrozenPlan
-from fairtrial.schema.vocab import LaunchScope, Level, Proof, RecipeKind, Stage
+from fairtrial.schema.verdict_vocab import CalibrationState
+from fairtrial.schema.vocab import Condition, LaunchScope, Level, Proof, RecipeKind, Stage
 
 _ORDER = (Level.QUICK, Level.STANDARD, Level.FORMAL)
 
 
-def claimed_level(normal: Normal) -> tuple[Level, tuple[str, ...]]:
-    """The level that may be claimed, and why it is less than declared."""
+def claimed_level(
+    normal: Normal, cells: tuple[Cell, ...], use: CalibrationUse
+) -> tuple[Level, tuple[str, ...]]:
+    """The level that may be claimed, and why it is less than declared.
+
+    Args:
+        normal: The evidence.
+        cells: Every cell with its conditions of use.
+        use: What may be said of the A/A calibration.
+    """
     reasons: tuple[str, ...] = ()
     declared = normal.plan.level
     claimed = declared
-    lacking = {Level.FORMAL: _lacks_formal(normal), Level.STANDARD: _lacks_standard(normal)}
+    lacking = {Level.FORMAL: _lacks_formal(normal, cells, use), Level.STANDARD: _lacks_standard(normal)}
     for level in (Level.FORMAL, Level.STANDARD):
         if _ORDER.index(declared) >= _ORDER.index(level) and lacking[level]:
             reasons += tuple(f"{level.value}: {reason}" for reason in lacking[level])
@@ -43,7 +54,7 @@ def _lacks_standard(normal: Normal) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _lacks_formal(normal: Normal) -> tuple[str, ...]:
+def _lacks_formal(normal: Normal, cells: tuple[Cell, ...], use: CalibrationUse) -> tuple[str, ...]:
     found = []
     if normal.plan.stage is not Stage.FORMAL:
         found.append(f"the stage is {normal.plan.stage.value}, and only formal counts")
@@ -62,9 +73,22 @@ def _lacks_formal(normal: Normal) -> tuple[str, ...]:
         if holds is not True
     )
     found.extend(other_models(normal, normal.places())[:1])
-    found.append("monitoring is not built yet, so nothing proves that it was enforced")
-    found.append("A/A calibration is not built yet, so nothing calibrates the noise")
+    found.extend(_unmonitored(cells))
+    if use.state is not CalibrationState.VALID:
+        found.append(f"no valid A/A calibration: {use.reason}")
     return tuple(found)
+
+
+def _unmonitored(cells: tuple[Cell, ...]) -> list[str]:
+    answers = [
+        result
+        for cell in cells
+        for result in cell.conditions
+        if result.condition is Condition.MONITORING_ENFORCED and result.holds is not True
+    ]
+    if not answers:
+        return []
+    return [f"monitoring is not proven in {len(answers)} of {len(cells)} cells: {answers[0].reason}"]
 
 
 def _alone(launch: LaunchState) -> bool:

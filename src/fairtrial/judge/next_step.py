@@ -1,13 +1,21 @@
-"""What to do next: only what can help. Pure."""
+"""What to do next: the cheapest step that can help. Pure."""
 
-from fairtrial.judge.basis import ENOUGH, Basis
+from collections.abc import Iterator
+from itertools import chain
 
-KEEP = "Keep the baseline. Find the cause of what failed, then declare a new trial."
+from fairtrial.judge.basis import Basis, key_of
+from fairtrial.judge.odd_cases import OddCases, Shape
+from fairtrial.judge.verdict_words import where
+from fairtrial.schema.judgment import RequirementResult
+from fairtrial.schema.verdict_vocab import Flag
+
 START_AGAIN = (
     "What was recorded is no longer whole, or not of this plan: find out who changed it, then declare a new "
     "trial; resuming brings nothing back."
 )
 AUTHORISE = "A person may authorise promotion."
+_KEEP = "Keep the baseline. Find the cause of what failed, then declare a new trial."
+_KEEP_MOVED = "Keep the baseline. Look first at what moved with the harm ({moved}), then declare a new trial."
 _DEMAND = "Declare what the candidate must do (a primary or a guardrail), then run a new trial."
 _NOISE = (
     "An A/A trial shows the noise of its design: what moves below is that noise. "
@@ -16,13 +24,41 @@ _NOISE = (
 _DECLARE = (
     "Declare a new trial with the plan as it should have been: what was sent can't be declared afterwards."
 )
-_OBSERVE = (
-    "A verdict for every requirement would decide it; until one can be given, read the numbers below "
-    "as observations."
-)
+_NO_NUMBER = "Run what gives every requirement a number, then judge again: {reason}."
 _REPLICATE = "Declare a design with enough repetitions to decide."
-_REPEAT = "More repetitions would decide it."
 _MEND = "Mend the conditions that keep cells from being usable, then run a new trial."
+_LEVEL = "Mend what keeps the trial below its declared level, or declare the level that it has."
+_DRIFT = (
+    "Find the drift first: the numbers move with time in both arms, and more repetitions would only average "
+    "over it ({where})."
+)
+_SLOW = (
+    "Look at the odd launch before more are run ({odd}): its cases moved together, so compare clocks, "
+    "temperature and what else ran on the host; its log is kept."
+)
+_MISSES = (
+    "Look at the odd launch before more are run ({odd}): compare the cases that moved with the server's hits "
+    "and misses of that launch; if the candidate makes them miss, it is no chance."
+)
+_LOOK = "Look at the cases of the odd launch before more are run ({odd})."
+_LOST = (
+    "The candidate's requests fail: mend that first, as no repetition tells a number without them ({where})."
+)
+_FLOOR = (
+    "This design can't see it: the margin lies below what the baseline differs from itself ({where}). "
+    "Declare a wider margin, or longer populations on a quieter host."
+)
+_FAR = 3
+"""From so many times the repetitions on, the spread itself is nearly unknown."""
+
+
+def after_harm(basis: Basis) -> str:
+    """What to do where something is proven worse or a gate failed."""
+    for result in basis.harmful:
+        moved = basis.moved.get((result.workload, result.candidate))
+        if moved:
+            return _KEEP_MOVED.format(moved=moved)
+    return _KEEP
 
 
 def fill(basis: Basis) -> str:
@@ -50,14 +86,84 @@ def fill(basis: Basis) -> str:
 
 
 def decide_it(basis: Basis) -> str:
-    """What would turn doubt into a decision: the first of these that is the case."""
-    demanding = basis.demanding
+    """What would turn doubt into a decision: the first of these that is the case, the cheapest first."""
+    unmet = basis.unmet
     cases = (
-        (not demanding, _DEMAND),
+        (not basis.demanding, _DEMAND),
         (basis.same_arms, _NOISE),
         (any(amendment.retroactive for amendment in basis.amendments), _DECLARE),
-        (any(result.verdict is None for result in demanding), _OBSERVE),
-        (basis.accept_underpowered is not None, _REPLICATE),
-        (any(result.verdict not in ENOUGH[result.role] for result in demanding), _REPEAT),
+        *((result.verdict is None, _NO_NUMBER.format(reason=result.reason)) for result in unmet),
     )
-    return next((step for holds, step in cases if holds), _MEND)
+    steps = (step for holds, step in cases if holds)
+    return next(chain(steps, _of_the_noise(basis, unmet), _of_the_design(basis, unmet)), _MEND)
+
+
+def _of_the_noise(basis: Basis, unmet: tuple[RequirementResult, ...]) -> Iterator[str]:
+    """What should be looked at before anything is run again."""
+    for result in unmet:
+        if key_of(result) in basis.lost:
+            yield _LOST.format(where=where(result))
+    for result in unmet:
+        if result.finding is not None and Flag.DRIFT in result.finding.flags:
+            yield _DRIFT.format(where=where(result))
+    for result in unmet:
+        yield from (_odd(odd) for odd in basis.odd.get(key_of(result), ()))
+
+
+def _odd(odd: OddCases) -> str:
+    texts = {Shape.ALL_ALIKE: _SLOW, Shape.SOME_ONLY: _MISSES}
+    return texts.get(odd.shape, _LOOK).format(odd=odd.words())
+
+
+def _of_the_design(basis: Basis, unmet: tuple[RequirementResult, ...]) -> Iterator[str]:
+    for result in unmet:
+        if _below_the_floor(result):
+            yield _FLOOR.format(where=where(result))
+    if basis.accept_underpowered is not None:
+        yield _REPLICATE
+    if any(not cell.usable for cell in basis.cells):
+        yield _MEND
+    if unmet:
+        yield _repeat(unmet)
+    if basis.claimed is not basis.declared:
+        yield _LEVEL
+
+
+def _below_the_floor(result: RequirementResult) -> bool:
+    """Whether the margin is smaller than the noise of one repetition, and more are no cheap way out."""
+    finding = result.finding
+    if finding is None or finding.margin is None or finding.noise_floor is None:
+        return False
+    needed = finding.needed
+    far = needed is None or needed.at_spread is None or needed.at_spread > _FAR * finding.n
+    return finding.margin < finding.noise_floor and far
+
+
+def _repeat(unmet: tuple[RequirementResult, ...]) -> str:
+    """How many repetitions the neediest requirement takes."""
+    known = [
+        (needed.at_spread, needed.at_upper, result)
+        for result in unmet
+        if result.finding is not None
+        and (needed := result.finding.needed) is not None
+        and needed.at_spread is not None
+    ]
+    if len(known) < len([result for result in unmet if result.finding is not None]):
+        return (
+            "Find out where the noise comes from, or declare a wider margin: no number of repetitions that a "
+            "plan may have would decide every requirement."
+        )
+    if not known:
+        return "More repetitions would decide it."
+    most, upper, neediest = max(known, key=lambda one: one[0])
+    run = neediest.finding.n if neediest.finding is not None else 0
+    if most <= run:
+        return (
+            f"So many repetitions would have passed a harmless candidate ({where(neediest)}): it may well be "
+            f"a little worse. Declare a new trial with more than {run}, or a wider margin."
+        )
+    text = f"Declare a new trial with {most} repetitions ({most - run} more than now): so many decide it"
+    if upper is None or upper >= _FAR * most:
+        limit = "far more" if upper is None else f"up to {upper}"
+        return f"{text} if the spread is as seen, but {run} repetitions hardly tell it: it may take {limit}."
+    return f"{text} if the candidate is harmless; at most about {upper}."

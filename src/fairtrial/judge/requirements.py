@@ -1,46 +1,59 @@
-"""Requirements in words, with what was observed of each. Pure."""
+"""Requirements in words, with what was observed and concluded of each. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from fairtrial.judge.normal import candidates_of
+from fairtrial.judge.findings import Analysed
 from fairtrial.schema.judgment import Comparison, RequirementResult
 from fairtrial.schema.metrics import METRICS
-from fairtrial.schema.plan import FrozenPlan, Limits, Requirement
+from fairtrial.schema.plan import Limits, Requirement
+from fairtrial.schema.verdict_vocab import Estimand, Flag
 from fairtrial.schema.vocab import Role
 
-NO_ENGINE = "this version has no verdict engine yet"
+DESCRIPTIVE = "descriptive: nothing is demanded"
 
 
 def requirement_results(
-    plan: FrozenPlan, comparisons: tuple[Comparison, ...]
+    found: Sequence[Analysed], comparisons: tuple[Comparison, ...]
 ) -> tuple[RequirementResult, ...]:
     """Every requirement of every workload, for every candidate."""
-    found = []
-    for workload in plan.workloads:
-        for requirement in workload.requirements:
-            for candidate in candidates_of(plan):
-                cells = [
-                    cell
-                    for cell in comparisons
-                    if (cell.workload, cell.candidate, cell.metric, cell.statistic)
-                    == (workload.name, candidate, requirement.metric, requirement.statistic)
-                ]
-                found.append(
-                    RequirementResult(
-                        workload=workload.name,
-                        candidate=candidate,
-                        metric=requirement.metric,
-                        statistic=requirement.statistic,
-                        role=requirement.role,
-                        demand=demand(requirement),
-                        observed=tuple(cell.paired_effect_percent for cell in cells),
-                        verdict=None,
-                        reason="descriptive: nothing is demanded"
-                        if requirement.role is Role.INFORMATIONAL
-                        else NO_ENGINE,
-                    )
-                )
-    return tuple(found)
+    return tuple(_result(one, comparisons) for one in found)
+
+
+def _result(one: Analysed, comparisons: tuple[Comparison, ...]) -> RequirementResult:
+    requirement, subject = one.subject.requirement, one.subject
+    wanted = (subject.workload.name, subject.candidate, requirement.metric, requirement.statistic)
+    cells = [
+        cell for cell in comparisons if (cell.workload, cell.candidate, cell.metric, cell.statistic) == wanted
+    ]
+    demanding = requirement.role is not Role.INFORMATIONAL
+    return RequirementResult(
+        workload=subject.workload.name,
+        candidate=subject.candidate,
+        metric=requirement.metric,
+        statistic=requirement.statistic,
+        role=requirement.role,
+        demand=demand(requirement),
+        observed=tuple(cell.paired_effect_percent for cell in cells),
+        verdict=one.finding.verdict if one.finding is not None and demanding else None,
+        reason=_reason(one) if demanding else DESCRIPTIVE,
+        finding=one.finding,
+        companions=one.companions,
+        smallest_visible=one.smallest,
+    )
+
+
+def _reason(one: Analysed) -> str:
+    """Why this verdict, with what stands beside it and should be read with it."""
+    finding = one.finding
+    if finding is None:
+        return one.reason
+    parts = [finding.reason]
+    if finding.estimand is Estimand.MEDIANS:
+        parts.append(f"the work of {one.unmatched} pairs of cases differs: at best descriptive")
+    if Flag.DRIFT in finding.flags:
+        parts.append("it moves with time in both arms")
+    parts.extend(odd.words() for odd in one.odd)
+    return "; ".join(parts)
 
 
 def demand(requirement: Requirement) -> str:

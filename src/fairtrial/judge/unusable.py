@@ -10,14 +10,9 @@ CELL = "a cell is one workload of one candidate in one repetition"
 """Said once, where cells are first spoken of."""
 
 
-def unusable(cells: tuple[Cell, ...], asked: frozenset[Condition]) -> str:
-    """How many cells can't be used and why; empty when all can.
-
-    Args:
-        cells: Every cell.
-        asked: The conditions that make a cell usable.
-    """
-    faults = [_faults(cell, asked) for cell in cells if not cell.usable]
+def unusable(cells: tuple[Cell, ...]) -> str:
+    """How many cells can't be used and why; empty when all can."""
+    faults = [_faults(cell) for cell in cells if not cell.usable]
     if not faults:
         return ""
     tally = Tally(condition for found in faults for condition in found)
@@ -29,11 +24,11 @@ def unusable(cells: tuple[Cell, ...], asked: frozenset[Condition]) -> str:
     return f"{count} ({'; '.join(why)}); {CELL}" if why else f"{count}; {CELL}"
 
 
-def _faults(cell: Cell, asked: frozenset[Condition]) -> Mapping[Condition, str]:
+def _faults(cell: Cell) -> Mapping[Condition, str]:
     return {
         result.condition: result.reason
         for result in cell.conditions
-        if result.condition in asked and result.holds is not True
+        if result.asked and result.holds is not True
     }
 
 
