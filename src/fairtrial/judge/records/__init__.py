@@ -1,0 +1,1 @@
+"""Published campaign records: read into rows, every figure derived again, contradictions named. Pure."""
