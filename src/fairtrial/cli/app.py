@@ -32,6 +32,12 @@ for _name, _text in (
 ):
     app.command(f"{_VERBS}:{_name}", name=_name, help=_text, group=_EVERYDAY)
 app.command(
+    "fairtrial.cli.ab_verb:ab",
+    name="ab",
+    help="Compare two running servers: which differs in what, and is the second no worse?",
+    group=_EVERYDAY,
+)
+app.command(
     "fairtrial.cli.bench_verbs:bench",
     name="bench",
     help="Measure one endpoint: latencies, throughput, failures, and the client's own error.",

@@ -1,7 +1,7 @@
 """The verbs on a trial: freeze, run, resume, restore."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,8 +60,21 @@ def freeze_into(frozen: Frozen, path: Path) -> TrialDirectory:
     return directory
 
 
-def run_new(frozen: Frozen, path: Path, watcher: Watcher, stop: StopFlag) -> SessionEnd:
+def run_new(
+    frozen: Frozen,
+    path: Path,
+    watcher: Watcher,
+    stop: StopFlag,
+    begun: Callable[[TrialDirectory], None] = lambda _: None,
+) -> SessionEnd:
     """Freeze a plan into a new directory and run it; nothing is written while another trial holds the host.
+
+    Args:
+        frozen: The plan.
+        path: The new directory.
+        watcher: Is told what happens.
+        stop: Is asked between steps and during waits and traffic.
+        begun: Is given the directory before anything runs, to keep there what belongs to the trial.
 
     Raises:
         UsageError: The directory is not empty, or another trial holds the host.
@@ -69,7 +82,9 @@ def run_new(frozen: Frozen, path: Path, watcher: Watcher, stop: StopFlag) -> Ses
         NotRestoredError: As for :func:`run_session`.
     """
     with hold(frozen.plan.id):
-        return _run(freeze_into(frozen, path), watcher, stop)
+        directory = freeze_into(frozen, path)
+        begun(directory)
+        return _run(directory, watcher, stop)
 
 
 def run_session(path: Path, watcher: Watcher, stop: StopFlag, *, only_restore: bool = False) -> SessionEnd:
