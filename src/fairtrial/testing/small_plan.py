@@ -1,4 +1,4 @@
-"""A small frozen plan for tests: two arms, two repetitions, a returning and a cold workload."""
+"""A small frozen plan for tests: two arms, a few repetitions, a returning and a cold workload."""
 
 from types import MappingProxyType
 
@@ -42,12 +42,17 @@ IDENTITIES = MappingProxyType({"executable": "a" * 64, "source": "b" * 64})
 """What both servers are started from."""
 
 
-def small_plan() -> FrozenPlan:
-    """The plan. Tests change it with ``model_copy(update=...)``."""
+def small_plan(order: tuple[str, ...] = ("AB", "BA"), level: Level = Level.FORMAL) -> FrozenPlan:
+    """The plan. Tests change the rest of it with ``model_copy(update=...)``.
+
+    Args:
+        order: One string of arm names a repetition. Two repetitions are too few for any verdict.
+        level: The level that it declares.
+    """
     return FrozenPlan(
         id="small-trial",
         question="Do more state rows speed up returning conversations?",
-        level=Level.FORMAL,
+        level=level,
         stage=Stage.FORMAL,
         tool="fairtrial 0.1.0",
         arms=(_arm("A", ArmRole.BASELINE, 25), _arm("B", ArmRole.CANDIDATE, 75)),
@@ -57,7 +62,7 @@ def small_plan() -> FrozenPlan:
             _workload(COLD, Replay.NONE, 0, (_requirement(Role.GUARDRAIL),)),
         ),
         design=Design(
-            order=("AB", "BA"),
+            order=order,
             order_source=OrderSource.DECLARED,
             seed=7,
             launch_scope=LaunchScope.WORKLOAD,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairtrial.evidence.documents import canonical
-from fairtrial.judge.conditions import ASKED
+from fairtrial.judge.asked import ASKED
 from fairtrial.judge.judge import judge
 from fairtrial.schema.client import ProcessReport, Spread
 from fairtrial.schema.client_vocab import Transport

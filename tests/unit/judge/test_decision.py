@@ -1,9 +1,8 @@
-"""The recommendation for every kind of basis, with verdicts that the engine can't give yet."""
+"""The recommendation for every kind of basis."""
 
 import pytest
 
 from fairtrial.judge.basis import Basis
-from fairtrial.judge.conditions import ASKED
 from fairtrial.judge.decision import decide
 from fairtrial.judge.judge import judge
 from fairtrial.judge.unusable import unusable
@@ -20,18 +19,19 @@ def judged():
 def basis(judged, verdicts=(Verdict.SUPERIOR, Verdict.NON_INFERIOR), **changes):
     parts = {
         "requirements": tuple(
-            r.model_copy(update={"verdict": v, "reason": "because"})
+            r.model_copy(update={"verdict": v, "reason": "because", "finding": None})
             for r, v in zip(judged.requirements, verdicts, strict=True)
         ),
         "gates": judged.gates,
         "cells": tuple(cell.model_copy(update={"usable": True}) for cell in judged.cells),
         "coverage": judged.coverage,
-        "asked": ASKED[Level.FORMAL],
         "amendments": (),
         "closed": True,
         "same_arms": False,
         "distrust": "",
         "accept_underpowered": None,
+        "declared": Level.FORMAL,
+        "claimed": Level.FORMAL,
     }
     return Basis(**{**parts, **changes})
 
@@ -60,7 +60,7 @@ def test_everything_met_is_eligible_and_still_not_promoted(judged):
     found = decide(basis(judged))
     assert found.recommendation is Recommendation.ELIGIBLE
     assert (found.promotion_authorized, found.promoted) == (False, False)
-    assert found.labels == ()
+    assert found.labels == ("challenger",)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_a_cell_that_cant_be_used_or_a_design_that_cant_decide_leaves_doubt(judg
     (reason,) = doubtful.reasons
     assert reason == (
         "4 of 4 cells are not usable (in all: min_data: 2 repetitions; 3 are the fewest that a verdict can "
-        "rest on; monitoring_enforced, aa_calibration_valid, no_concurrent_load, drift_ok: not built yet); a cell "
-        "is one workload of one candidate in one repetition"
+        "rest on; aa_calibration_valid: the plan was frozen without an A/A calibration of this host; drift_ok: "
+        "not testable: it takes 4 repetitions); a cell is one workload of one candidate in one repetition"
     )
     accepted = decide(basis(judged, accept_underpowered="as published"))
     assert accepted.recommendation is Recommendation.UNDECIDED
@@ -128,16 +128,18 @@ def test_what_only_some_cells_lack_is_counted(judged):
     usable = [cell.model_copy(update={"usable": True}) for cell in judged.cells]
 
     def without(cell, *names):
-        results = [r.model_copy(update={"holds": r.condition not in names}) for r in cell.conditions]
+        results = [
+            r.model_copy(update={"holds": r.condition not in names, "asked": True}) for r in cell.conditions
+        ]
         return cell.model_copy(update={"conditions": tuple(results), "usable": False})
 
     first = without(usable[0], Condition.WORK_EQUAL, Condition.PARSER_CLEAN)
     second = without(usable[1], Condition.WORK_EQUAL)
-    assert unusable((first, second, *usable[2:]), ASKED[Level.QUICK]).startswith(
+    assert unusable((first, second, *usable[2:])).startswith(
         "2 of 4 cells are not usable (in all: work_equal: work of 4 of 4 cases matches; "
         "in some: parser_clean in 1); a cell is "
     )
-    assert unusable(tuple(usable), ASKED[Level.QUICK]) == ""
+    assert unusable(tuple(usable)) == ""
 
 
 def test_resuming_is_only_said_where_it_can_help(judged):
