@@ -1,15 +1,13 @@
 """How a session's end is told: one line and an exit code."""
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from fairtrial.cli.bisecting import bisect_code
+from fairtrial.cli.codes import Codes
 from fairtrial.schema.judgment import Judgment
 from fairtrial.schema.vocab import ExitCode, Recommendation
 from fairtrial.trial.actions import HaltReason
 from fairtrial.trial.verbs import SessionEnd
+
+__all__ = ["Codes", "exit_code", "halt_line", "judgment_code"]
 
 _CODES = {
     HaltReason.STOPPED: ExitCode.INTERRUPTED,
@@ -23,21 +21,6 @@ _CODES_BISECTING = {
     HaltReason.FAULTED: ExitCode.BISECT_SKIP,
     HaltReason.NOT_RESTORED: ExitCode.BISECT_ABORT,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Codes:
-    """What the exit code is to say."""
-
-    exit_code: Annotated[
-        bool, Parameter(help="Exit with 3 when the decision is against the candidate, 4 when it is open.")
-    ] = False
-    bisect: Annotated[
-        bool,
-        Parameter(
-            help="Exit for `git bisect run`: 0 good, 1 bad, 125 no verdict, 255 baseline not restored."
-        ),
-    ] = False
 
 
 def halt_line(end: SessionEnd) -> str:
