@@ -25,7 +25,8 @@ def modes(values: Sequence[float]) -> tuple[Mode, ...]:
     """The two clouds of a clear mixture, the faster first; nothing otherwise.
 
     ln(value) is split where the variance between the parts is largest (Otsu's criterion). The parts
-    count as clouds if they are far apart for their own spread and hardly a value lies half way.
+    count as clouds if they are far apart for their own spread and hardly a value lies half way. It errs towards one cloud: a value that is a hundred times larger than
+    the rest widens its cloud so much that the two are no longer clearly apart.
 
     Args:
         values: Values of a metric, in any order.
@@ -60,11 +61,13 @@ def _split(ordered: Sequence[float]) -> int | None:
     logs -= logs.mean()
     n = logs.size
     least = max(2, math.ceil(SMALL_SHARE * n))
-    sizes = np.arange(least, n - least + 1)
-    sums = np.cumsum(logs)[sizes - 1]
+    sizes = np.arange(1, n)
+    sums = np.cumsum(logs)[:-1]
     between = sums**2 * n / (sizes * (n - sizes))  # the logs sum to 0
-    best = int(np.argmax(between))
-    cut = int(sizes[best])
+    cut = least + int(np.argmax(between[least - 1 : n - least]))
+    around = between[max(cut - 2, 0) : cut + 1]
+    if float(around.max()) > float(between[cut - 1]):
+        return None  # it would part still better with a cloud too small to be one
     low, high = logs[:cut], logs[cut:]
     within = float(((low - low.mean()) ** 2).sum() + ((high - high.mean()) ** 2).sum())
     distance = float(high.mean() - low.mean())

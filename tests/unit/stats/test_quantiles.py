@@ -1,6 +1,7 @@
 """Medians and percentiles: published vectors, hand arithmetic, failures as the worst rank."""
 
 import json
+import math
 import statistics
 from pathlib import Path
 
@@ -147,6 +148,10 @@ def test_the_vectors():
         elif isinstance(given, int):
             assert quantiles.rank(95, given) == expected, case["id"]
         else:
-            continue
+            # "float trap": where the ceiling of a product of doubles differs from the rank. Nowhere, it says.
+            assert given == "n in 1..200000"
+            percent = 99 if "p99" in case["id"] else 95
+            traps = sum(math.ceil(percent / 100 * n) != quantiles.rank(percent, n) for n in range(1, 200_001))
+            assert traps == case["recomputed"]["count"] == 0, case["id"]
         checked += 1
-    assert checked == 24
+    assert checked == 26
