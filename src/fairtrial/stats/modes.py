@@ -25,8 +25,9 @@ def modes(values: Sequence[float]) -> tuple[Mode, ...]:
     """The two clouds of a clear mixture, the faster first; nothing otherwise.
 
     ln(value) is split where the variance between the parts is largest (Otsu's criterion). The parts
-    count as clouds if they are far apart for their own spread and hardly a value lies half way. It errs towards one cloud: a value that is a hundred times larger than
-    the rest widens its cloud so much that the two are no longer clearly apart.
+    count as clouds if they are far apart for their own spread and hardly a value lies half way. It
+    errs towards one cloud: a value a hundred times larger than the rest widens its cloud so much
+    that the two are no longer clearly apart.
 
     Args:
         values: Values of a metric, in any order.
