@@ -49,6 +49,12 @@ app.command(
     help="Measure what this machine can measure honestly.",
     group=_EVERYDAY,
 )
+app.command(
+    "fairtrial.cli.import_verbs:import_",
+    name="import",
+    help="Import a published campaign record and derive its figures again.",
+    group=_MORE,
+)
 app.command(f"{_VERBS}:note", name="note", help="Add a note to a trial's ledger.", group=_MORE)
 app.command(f"{_VERBS}:judge", name="judge", help="Derive the judgment again from the evidence.", group=_MORE)
 app.command(plan_app)

@@ -11,6 +11,7 @@ from fairtrial.cli.budgeting import within
 from fairtrial.cli.calibrating import Variant, finish_calibration, is_calibration
 from fairtrial.cli.campaigns import built_in
 from fairtrial.cli.ending import Codes, exit_code, halt_line, judgment_code
+from fairtrial.cli.import_verbs import judge_record_at, report_of_record
 from fairtrial.cli.output import console, put, put_json, say
 from fairtrial.cli.planning import announce, as_found, frozen_here, sound_plan
 from fairtrial.cli.progress import Show
@@ -27,6 +28,7 @@ from fairtrial.schema.facts import Fact
 from fairtrial.schema.vocab import ExitCode
 from fairtrial.trial.actions import HaltReason
 from fairtrial.trial.directory import expect_new, open_trial
+from fairtrial.trial.importing import is_imported
 from fairtrial.trial.notes import check_note, leave_in_inbox, record_note
 from fairtrial.trial.outcome import judge_trial, write_outcome
 from fairtrial.trial.presence import as_at_start, start_of
@@ -138,6 +140,8 @@ def status(trial: Trial, /, *, json: Json = False) -> int:
 
 def judge(trial: Trial, /, *, json: Json = False, codes: CodesOf = None) -> int:
     """Derive the judgment again from the evidence and write it beside it."""
+    if is_imported(trial):
+        return judge_record_at(trial, json=json, codes=codes)
     outcome = judge_trial(_opened(trial))
     page = write_outcome(trial, outcome)
     if json:
@@ -160,7 +164,7 @@ def report(
     json: Json = False,
 ) -> int:
     """Show the report of a trial, as far as it has come."""
-    built = judge_trial(_opened(trial)).report
+    built = report_of_record(trial) if is_imported(trial) else judge_trial(_opened(trial)).report
     form = "json" if json else form
     if form == "terminal" and output is None:
         render_terminal(built, console())

@@ -1,4 +1,4 @@
-"""Imports of published records: bounded reads, the original bytes kept, a directory that is whole or absent."""
+"""Imports of published records: bounded reads, original bytes kept, a directory that is whole or absent."""
 
 import os
 import secrets

@@ -71,7 +71,7 @@ def _lane_reasons(
         word = "guardrail is" if len(open_lanes) == 1 else "guardrails are"
         what = "unresolved" if regressed else "unresolved, not regressed"
         found.append(f"{len(open_lanes)} {word} {what}: {_names(open_lanes)}")
-    found += [f"{lane.lane} is not usable: {lane.why_not}" for lane in unusable]
+    found += [f"not usable: {lane.lane} ({lane.why_not})" for lane in unusable]
     return found
 
 

@@ -55,7 +55,7 @@ def observed_delta(row: LaneRow) -> tuple[float | None, str]:
 
 
 def harm(row: LaneRow) -> tuple[float | None, str]:
-    """ln of the ratio of the medians, positive where the candidate is worse."""
+    """Natural logarithm of the ratio of the medians, positive where the candidate is worse."""
     found, reason = _medians(row)
     if found is None:
         return None, reason

@@ -8,14 +8,8 @@ from fairtrial.judge.records.order import order_of
 from fairtrial.schema.record import ImportedRecord, Kept, Place
 from fairtrial.schema.record_judgment import Agreement, Figure, FigureKind
 
-_WORDS: Mapping[str, int] = MappingProxyType(
-    {
-        word: number
-        for number, word in enumerate(
-            "one two three four five six seven eight nine ten eleven twelve".split(), start=1
-        )
-    }
-)
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WORDS: Mapping[str, int] = MappingProxyType({word: value for value, word in enumerate(_NUMBERS, start=1)})
 _LAUNCHES = re.compile(r"\b([\d,]+)\s+(?:fresh\s+)?(?:formal\s+)?(?:incarnations|launches)\b", re.IGNORECASE)
 _LANES = re.compile(r"\b(\d+|" + "|".join(_WORDS) + r")\s+(?:lanes|workloads)\b", re.IGNORECASE)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from fairtrial.judge.records.derive import direction_of, harm
 from fairtrial.judge.records.order import Order
@@ -160,7 +161,7 @@ def _logs(rows: Sequence[LaneRow], way: Direction) -> list[_Log]:
 def _differences(medians: Sequence[float | None]) -> tuple[float, ...]:
     """Percent between the baseline's neighbours, and between its first and last repetition."""
     known = [value for value in medians if value is not None and value > 0]
-    pairs = list(zip(known, known[1:], strict=False))
+    pairs = list(pairwise(known))
     if len(known) > 2:
         pairs.append((known[0], known[-1]))
     found = [100 * math.expm1(abs(math.log(second) - math.log(first))) for first, second in pairs]

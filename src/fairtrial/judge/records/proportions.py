@@ -76,8 +76,8 @@ def _note(record: ImportedRecord, group: str, attempts: int) -> str:
         return "p assumes independent attempts; the record doesn't say whether they are"
     if repetitions > 1 and questions * repetitions == attempts:
         return (
-            f"{attempts} answers to {questions:.0f} questions: they are {questions:.0f} clusters, and the p and "
-            f"the intervals hold only if the {attempts} answers were independent"
+            f"{attempts} answers to {questions:.0f} questions: {questions:.0f} clusters; "
+            f"p and intervals hold only if the {attempts} answers were independent"
         )
     return f"{attempts} answers to {questions:.0f} questions, each asked once"
 
@@ -108,19 +108,19 @@ def _held(
     base, demand = baseline_of(result, results), kept.number or 0.0
     if name == "deterministic_pass_rate" and _counts(result) is not None:
         share = _share(result)
-        yield _threshold(kept, result, share, share >= demand, "passed / attempts")
+        yield _threshold(kept, result, share, "passed / attempts", met=share >= demand)
     elif base is None:
         return
     elif name == "minimum_successful_tasks_per_hour_ratio":
         own, other = _rate(result), _rate(base)
         if own is not None and other:
             how = f"passed / summed latency: {own:.1f} an hour against {other:.1f}; one after the other"
-            yield _threshold(kept, result, own / other, own / other >= demand, how)
+            yield _threshold(kept, result, own / other, how, met=own / other >= demand)
     elif name == "max_relative_quality_loss" and _counts(result) and _counts(base) and _share(base):
         loss = 1 - _share(result) / _share(base)
         held = None if loss <= demand else False
         how = "1 - share of passed against the baseline's; so few answers can't show so small a loss"
-        yield _threshold(kept, result, loss, held, how)
+        yield _threshold(kept, result, loss, how, met=held)
     elif name == "minimum_warm_e2e_gain":
         yield from _gain(kept, result, base)
 
@@ -135,7 +135,7 @@ def _gain(kept: Kept, result: ArmResult, base: ArmResult) -> Iterator[ThresholdR
     if None not in cached:
         how += f" (cached share {cached[0]:.2f} against {cached[1]:.2f})"
     if change is not None:
-        yield _threshold(kept, result, -change / 100, None, how)
+        yield _threshold(kept, result, -change / 100, how, met=None)
 
 
 def _share(result: ArmResult) -> float:
@@ -148,7 +148,7 @@ def _rate(result: ArmResult) -> float | None:
     return counts[0] * _MS_PER_HOUR / total if counts and total is not None and total >= 1 else None
 
 
-def _threshold(kept: Kept, result: ArmResult, value: float, met: bool | None, how: str) -> ThresholdResult:
+def _threshold(kept: Kept, result: ArmResult, value: float, how: str, *, met: bool | None) -> ThresholdResult:
     name = kept.place.at.removeprefix(_REQUIREMENTS)
     return ThresholdResult(
         demand=f"{name}: {kept.value}",

@@ -157,7 +157,7 @@ def arm_result(value: Mapping[str, object], here: Here) -> Read | None:
     done = count(value.get("passed", value.get("completed")))
     if out_of is None or done is None or len(here.steps) < 2:
         return None
-    numbers = {name: found for name, inner in value.items() if (found := number(inner)) is not None}
+    numbers = {name: known for name, inner in value.items() if (known := number(inner)) is not None}
     group, arm = here.steps[-2:]
     source, digest = text(value.get("source")), text(value.get("source_sha256"))
     eligible = flag(value.get("performance_eligible"))
