@@ -56,20 +56,22 @@ def test_dose_response_steps_between_53_and_54_percent(program):
 
 
 def captured(program, arm):
-    """The rows of the capture index of an arm's measured users, as they were sealed."""
+    """The rows of the capture index of an arm's measured users in its first window, as they were sealed."""
     evidence = evidence_of(program.home / "trial")
     launches = {
         line.fact.launch
         for line in evidence.lines
         if isinstance(line.fact, LaunchStarting) and line.fact.arm == arm
     }
-    (ended,) = (
+    found = [
         line.fact
         for line in evidence.lines
         if isinstance(line.fact, PhaseEnded)
         and line.fact.launch in launches
         and (line.fact.workload, line.fact.phase) == ("users", Phase.MEASURED)
-    )
+    ]
+    assert len(found) == 6
+    ended = found[0]
     rows = [json.loads(line) for line in evidence.files[ended.capture_index].splitlines()[1:]]
     return sorted(rows, key=lambda row: row["sequence"])  # they stand as they ended
 
@@ -77,7 +79,7 @@ def captured(program, arm):
 def test_open_loop_sends_when_requests_are_due(program):
     judgment = program.json("run", ROOT / "campaigns" / "open-loop.toml", "--into", "trial", "--quiet")
     coverage = judgment["coverage"]
-    assert (coverage["formal_attempted"], coverage["formal_failed"]) == (2 * (30 + 24), 0)
+    assert (coverage["formal_attempted"], coverage["formal_failed"]) == (6 * 2 * (30 + 24), 0)
     assert {gate["outcome"] for gate in judgment["gates"]} == {"passed"}
     arms = [captured(program, arm) for arm in "AB"]
     for rows in arms:
@@ -98,7 +100,7 @@ def test_open_loop_sends_when_requests_are_due(program):
         assert due["ttft"] >= sent["ttft"]
         assert due["e2e"] >= sent["e2e"]
     # Whether this machine was quiet enough is its own affair; that it is known, and no contradiction, is ours.
-    assert len(judgment["clients"]) == 4
+    assert len(judgment["clients"]) == 6 * 4
     for client in judgment["clients"]:
         assert client["holds"] is not None
         assert "report" not in client["reason"]

@@ -68,7 +68,15 @@ def test_the_smallest_plan_and_its_defaults() -> None:
 def test_level_decides_the_launch_scope(level: str, scope: LaunchScope) -> None:
     plan = check(f'level = "{level}"\n' + MINIMAL)
     assert plan.design.launch_scope is scope
-    assert plan.design.order == (("AB",) if level == "quick" else plan.design.order)
+    assert sorted(plan.design.order) == ["AB", "AB", "AB", "BA", "BA", "BA"], "at every level"
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_a_verdict_takes_three_repetitions_at_every_level(level: Level) -> None:
+    (found,) = problems(f'level = "{level.value}"\n{MINIMAL}[design]\norder = ["AB", "BA"]\n')
+    assert (found.key, "accept_underpowered" in found.hint) == ("design.order", True)
+    accepted = f'level = "{level.value}"\n{MINIMAL}[design]\norder = ["AB"]\naccept_underpowered = "a look"\n'
+    assert check(accepted).design.order == ("AB",)
 
 
 def test_attached_servers() -> None:
@@ -79,6 +87,7 @@ def test_attached_servers() -> None:
     """ + WORKLOAD.replace("[workloads", "\n[workloads")
     plan = check(text)
     assert plan.design.launch_scope is LaunchScope.ATTACHED
+    assert len(plan.design.order) == 6
     assert plan.workloads[0].corpus_per_repetition
     first, second = (arm.recipe for arm in plan.arms)
     assert (first.url, first.model, first.frozen.profile) == ("http://127.0.0.1:8000", "Org/Model", "openai")
@@ -220,6 +229,20 @@ FAULTS = [
     ("design = { order = 'AB' }", "design.order", "must be a list"),
     ("design = { order = [] }", "design.order", "must be a list"),
     ("design = { order = ['AB', 'BA'] }", "design.order", "can't decide"),
+    ("design = { repetitions = 1 }", "design.repetitions", "1 repetition can't decide"),
+    ("design = { looks = [6, 12] }", "design.looks", "the last look must be at all 6 repetitions, not at 12"),
+    ("design = { looks = [2, 6] }", "design.looks", "at least 3 repetitions, not 2"),
+    ("design = { looks = [5, 4, 6] }", "design.looks", "must increase"),
+    ("design = { looks = [6, 6] }", "design.looks", "must increase"),
+    ("design = { looks = [] }", "design.looks", "list of whole numbers"),
+    ("design = { looks = [3, true] }", "design.looks", "list of whole numbers"),
+    ("design = { looks = 6 }", "design.looks", "list of whole numbers"),
+    ("design = { power = 0.8 }", "design.power", "percent sign"),
+    ("design = { power = '100%' }", "design.power", "below 100%"),
+    ("design = { power = '40%' }", "design.power", "at least 50%"),
+    ("design = { assumed_noise = '0%' }", "design.assumed_noise", "above 0%"),
+    ("design = { assumed_noise = '3' }", "design.assumed_noise", "expected a percent"),
+    ("design = { calibration = 'no' }", "design.calibration", "true or false"),
     ("design = { order = ['AB', 'BA', 'AB'], repetitions = 4 }", "design.repetitions", "order has 3"),
     ("design = { repetitions = true }", "design.repetitions", "whole number, not true"),
     ("design = { repetitions = 2.0 }", "design.repetitions", "whole number"),

@@ -162,6 +162,9 @@ disk = "3 GiB"
 accept_underpowered = 'a "quoted" \\ reason'
 alpha = 0.1
 repetitions = 4
+power = "90%"
+assumed_noise = "1.5%"
+looks = [3, 4]
 """
 
 
