@@ -7,7 +7,7 @@ from rich.table import Table
 
 from fairtrial.cli.output import console, put, say
 from fairtrial.judge.calibration import MAX_AGE_DAYS, days_between, unfit_reasons
-from fairtrial.plan.power import percent
+from fairtrial.plan.power import percent, rounded
 from fairtrial.report.words import ABSENT
 from fairtrial.schema.calibration import Calibration
 from fairtrial.schema.plan import FrozenPlan
@@ -91,9 +91,9 @@ def put_noise(calibration: Calibration) -> None:
         table.add_row(
             f"{one.workload} {one.metric.value} ({one.statistic.value})",
             str(one.repetitions),
-            f"{percent(one.sd):.2g}%",
-            f"{percent(one.largest):.2g}%",
-            f"{percent(one.noise_floor):.2g}%",
+            rounded(percent(one.sd)),
+            rounded(percent(one.largest)),
+            rounded(percent(one.noise_floor)),
             ABSENT if one.verdict is None else one.verdict.value.replace("_", " "),
         )
     out.print(table)

@@ -13,7 +13,7 @@ from fairtrial.cli.planning import Outlook, outlook
 from fairtrial.cli.power_text import demand, joint_line, needed, seen, share, sight_json
 from fairtrial.plan.check import load_plan
 from fairtrial.plan.checked import CheckedPlan
-from fairtrial.plan.power import DesignPower, Sight, design_power, percent, shares, source
+from fairtrial.plan.power import DesignPower, Sight, design_power, percent, rounded, shares, source
 from fairtrial.plan.units import QuantityError, percent_share, write_percent
 from fairtrial.report.words import ABSENT
 from fairtrial.schema.errors import UsageError
@@ -111,7 +111,7 @@ def _curves(points: Sequence[DesignPower]) -> tuple[_Curve, ...]:
 def _lines(curve: _Curve, found: DesignPower, width: int) -> list[str]:
     """The curve as text: a bar of the chance to pass, or of the effect where there is no margin."""
     first, guarded = curve.first, curve.first.margin is not None
-    noise = f"{100 * first.noise.sd:.2g}% ({source(first.noise)})"
+    noise = f"{rounded(100 * first.noise.sd)} ({source(first.noise)})"
     lines = ["", f"{', '.join(curve.names)}: {demand(first)}; noise {noise}"]
     what = (
         f"chance to pass, {_MARK} at {write_percent(found.power)}" if guarded else "smallest visible effect"

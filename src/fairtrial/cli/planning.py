@@ -54,7 +54,9 @@ def sound_plan(path: Path, trial: Path | None, *, calibrating: bool = False) -> 
     if checked is None:
         raise PlanError(examined.problems)
     if calibrating:
-        checked = against_itself(checked)
+        declared, checked = checked, against_itself(checked)
+        for note in checked.notes[len(declared.notes) :]:
+            say(f"note: {note.line()}")
     ports = frozenset[int]() if examined.problems else _ports_of_service(checked)
     found = environment_problems(checked, trial, ports, examined.problems)
     if not examined.problems and trial is not None and not calibrating:

@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 
 from fairtrial.cli.output import console, put
-from fairtrial.plan.power import DesignPower, Joint, Sight, percent, source
+from fairtrial.plan.power import DesignPower, Joint, Sight, percent, rounded, source
 from fairtrial.plan.units import write_duration, write_percent
 from fairtrial.report.words import ABSENT
 from fairtrial.schema.calibration import Calibration
@@ -47,7 +47,7 @@ def put_table(sights: Iterable[Sight]) -> None:
         table.add_row(
             sight.name,
             demand(sight),
-            f"{100 * sight.noise.sd:.2g}% {source(sight.noise)}",
+            f"{rounded(100 * sight.noise.sd)} {source(sight.noise)}",
             seen(sight),
             ABSENT if sight.power is None else share(sight.power),
             ABSENT if sight.margin is None else needed(sight.needed),
@@ -67,7 +67,7 @@ def demand(sight: Sight) -> str:
 
 def seen(sight: Sight) -> str:
     """The smallest effect that is seen."""
-    return ABSENT if sight.smallest is None else f"{percent(sight.smallest):.2g}%"
+    return ABSENT if sight.smallest is None else rounded(percent(sight.smallest))
 
 
 def needed(count: int | None) -> str:

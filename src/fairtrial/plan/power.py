@@ -161,12 +161,17 @@ def power_problems(
 
 def _narrow(sight: Sight, power: float) -> str:
     margin, smallest = percent(sight.margin or 0.0), percent(sight.smallest or 0.0)
-    noise = f"a noise of {100 * sight.noise.sd:.2g}% ({source(sight.noise)})"
+    noise = f"a noise of {rounded(100 * sight.noise.sd)} ({source(sight.noise)})"
     return (
-        f"a margin of {margin:.3g}% is below the {smallest:.2g}% that {sight.repetitions} repetitions see at "
+        f"a margin of {margin:.3g}% is below the {rounded(smallest)} that {sight.repetitions} repetitions see at "
         f"{noise}: even a harmless candidate passes it with a chance of {100 * (sight.power or 0.0):.0f}%, "
         f"not {write_percent(power)}"
     )
+
+
+def rounded(number: float) -> str:
+    """A percent in two significant digits, in plain digits however large."""
+    return f"{number:.2g}%" if number < 99.5 else f"{number:.0f}%"
 
 
 def _why_noted(sight: Sight, *, accepted: bool) -> str:
