@@ -21,7 +21,7 @@ def regressions(judgment: Judgment) -> Iterator[Paragraph]:
         )
         return
     which = "; ".join(
-        f"{entry.workload}, {entry.candidate}, {METRICS[entry.metric].title} (p {entry.p_holm:.2g})"
+        f"{entry.workload}, {entry.candidate}, {METRICS[entry.metric].title} (p {entry.p_holm:.3g})"
         for entry in named
     )
     yield Paragraph(text=f"Worse by name, over all guardrails together (Holm): {which}.", tone="bad")

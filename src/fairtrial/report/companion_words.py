@@ -30,7 +30,7 @@ def companions_of(result: RequirementResult) -> tuple[str, ...]:
     if found is not None and found.noise_floor is not None:
         said.append(f"noise floor of one repetition {_percent(found.noise_floor)}")
     if result.smallest_visible is not None:
-        said.append(f"this design sees a harm of {_percent(result.smallest_visible)}")
+        said.append(f"planned to see a harm of {_percent(result.smallest_visible)}")
     return tuple(said)
 
 
@@ -40,9 +40,9 @@ def _exact(found: Finding) -> Iterator[str]:
         return
     worse = f"worse in {flip.worse} of {found.n}"
     if Flag.EXACT_CANNOT_REJECT in found.flags:
-        yield f"{worse}; the exact test can't reject (its floor is {flip.floor_one_sided:.3g})"
+        yield f"{worse}; the exact test can't reject (its floor is {flip.floor_two_sided:.3g})"
     else:
-        yield f"{worse}; exact p {flip.one_sided:.3g} (floor {flip.floor_one_sided:.3g})"
+        yield f"{worse}; exact two-sided p {flip.two_sided:.3g} (floor {flip.floor_two_sided:.3g})"
 
 
 def _sensitive(found: Finding) -> Iterator[str]:

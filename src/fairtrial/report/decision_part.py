@@ -76,7 +76,8 @@ def _level(plan: FrozenPlan, judgment: Judgment) -> tuple[Paragraph, ...]:
         text=f"Order of the arms: {', '.join(plan.design.order)} ({plan.design.order_source.value})."
     )
     if declared == claimed:
-        return (Paragraph(text=f"Level claimed: {claimed}, as declared. {cells}"), order)
+        limits = "".join(f" {reason[:1].upper()}{reason[1:]}." for reason in judgment.level_reasons)
+        return (Paragraph(text=f"Level claimed: {claimed}, as declared. {cells}{limits}"), order)
     why = "; ".join(judgment.level_reasons)
     text = f"Level claimed: {claimed}; declared was {declared}. {cells} Why less: {why}."
     return (Paragraph(text=text, tone="warn"), order)
