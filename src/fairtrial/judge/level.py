@@ -13,6 +13,8 @@ from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.verdict_vocab import CalibrationState
 from fairtrial.schema.vocab import Condition, LaunchScope, Level, Proof, RecipeKind, Stage
 
+LIMITED = "the claim is limited to these launches: servers that already ran, and were not started again"
+"""What no number of repetitions on running servers goes beyond."""
 _ORDER = (Level.QUICK, Level.STANDARD, Level.FORMAL)
 
 
@@ -35,6 +37,8 @@ def claimed_level(
             reasons += tuple(f"{level.value}: {reason}" for reason in lacking[level])
             below = _ORDER[_ORDER.index(level) - 1]
             claimed = min(claimed, below, key=_ORDER.index)
+    if any(arm.recipe.kind is RecipeKind.ATTACH for arm in normal.plan.arms):
+        reasons += (LIMITED,)
     return claimed, reasons
 
 

@@ -364,7 +364,7 @@ class Judgment(Record):
     level_declared: Level
     level_claimed: Level
     level_reasons: tuple[Text, ...]
-    """Why less is claimed than declared; empty when it isn't."""
+    """Why less is claimed than declared, and what a claim about running servers is limited to."""
     decision: Decision
     requirements: tuple[RequirementResult, ...]
     gates: tuple[GateResult, ...]
