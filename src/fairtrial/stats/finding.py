@@ -210,7 +210,8 @@ def _flags(harms: Sequence[RepetitionHarm], interval: Interval, demand: Demand) 
         Flag.IMPROVEMENT_DETECTED: enough and high is not None and high < 0,
         Flag.WITHIN_NOISE: mean is not None and floor is not None and abs(mean) < floor,
         Flag.EXACT_CANNOT_REJECT: _cannot_reject(harms, demand.alpha),
-        Flag.FAILURES_RANKED: any(any(one.failed) for one in harms),
+        # In a value of the whole population failures count for nothing: they have no rank there.
+        Flag.FAILURES_RANKED: demand.estimand is not Estimand.WHOLE and any(any(one.failed) for one in harms),
     }
     return tuple(flag for flag, holds in found.items() if holds)
 

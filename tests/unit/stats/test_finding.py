@@ -332,9 +332,12 @@ def test_no_spread_at_all():
 
 def test_lost_repetitions():
     lost = {"harm": None, "complete": None, "worst": None, "best": None, "reason": "not attained"}
-    all_lost = conclude(known(None, None, None, **lost, lost=1, failed=(0, 9)), guardrail())
+    pairs = Demand(role=Role.GUARDRAIL, direction=LOWER, estimand=Estimand.PAIRED_CASES, relative=0.05)
+    all_lost = conclude(known(None, None, None, **lost, lost=1, failed=(0, 9)), pairs)
     assert (all_lost.verdict, all_lost.n, all_lost.mean) == (Verdict.INFERIOR, 0, None)
     assert Flag.FAILURES_RANKED in all_lost.flags
+    # In a throughput they have no rank: they add no tokens.
+    assert Flag.FAILURES_RANKED not in conclude(known(0.0, 0.0, 0.0, failed=(0, 1)), guardrail()).flags
     for demand in (guardrail(), primary()):
         # The baseline's failures clear nobody, and one lost repetition leaves no interval.
         assert conclude(known(None, None, None, **lost, lost=-1), demand).verdict is Verdict.INCONCLUSIVE
