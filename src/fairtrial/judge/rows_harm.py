@@ -20,7 +20,7 @@ from fairtrial.stats.least import MIN_REQUESTS, PERCENTS
 from fairtrial.stats.paired import MIN_TO_TRIM
 from fairtrial.stats.quantiles import rank
 
-_MISSING, _FAILED, _VALUE = 0, 1, 2
+MISSING, FAILED, VALUE = 0, 1, 2
 _SMALL, _LARGE = 1e-300, 1e300
 
 
@@ -38,8 +38,8 @@ class Arm:
 
     def filled(self, value: float | None) -> "Arm":
         """Every missing row taken as this value, or as a failure."""
-        missing = self.state == _MISSING
-        state = _FAILED if value is None else _VALUE
+        missing = self.state == MISSING
+        state = FAILED if value is None else VALUE
         return Arm(
             np.where(missing, np.nan if value is None else value, self.value),
             np.where(missing, state, self.state),
@@ -47,15 +47,15 @@ class Arm:
 
     def values(self) -> Floats:
         """Of the requests that have one."""
-        return np.asarray(self.value[self.state == _VALUE])
+        return np.asarray(self.value[self.state == VALUE])
 
     def side(self) -> Side:
         """The same by case, as the statistics know it."""
         named = list(enumerate(zip(self.value.tolist(), self.state.tolist(), strict=True)))
         return Side(
-            {str(case): value for case, (value, state) in named if state == _VALUE},
-            frozenset(str(case) for case, (_, state) in named if state == _FAILED),
-            frozenset(str(case) for case, (_, state) in named if state == _MISSING),
+            {str(case): value for case, (value, state) in named if state == VALUE},
+            frozenset(str(case) for case, (_, state) in named if state == FAILED),
+            frozenset(str(case) for case, (_, state) in named if state == MISSING),
         )
 
 
@@ -73,7 +73,7 @@ def _repetitions(table: Table) -> Iterator[tuple[Arm, Arm]]:
     value = np.full((2, len(keys)), np.nan)
     state = np.zeros((2, len(keys)), dtype=np.int64)
     value[table.arm, place] = table.value
-    state[table.arm, place] = np.where(table.ok, _VALUE, _FAILED)
+    state[table.arm, place] = np.where(table.ok, VALUE, FAILED)
     ends = np.searchsorted(keys, np.arange(len(table.numbers) + 1) * table.cases).tolist()
     for begin, end in pairwise(ends):
         yield Arm(value[0, begin:end], state[0, begin:end]), Arm(value[1, begin:end], state[1, begin:end])
@@ -93,11 +93,11 @@ def _harm(number: int, arms: tuple[Arm, Arm], estimand: Estimand, direction: Dir
         complete=others[0],
         worst=others[1],
         best=others[2],
-        baseline_value=_statistic(a, statistic, direction),
-        candidate_value=_statistic(b, statistic, direction),
-        pairs=int(np.count_nonzero((a.state != _MISSING) & (b.state != _MISSING))),
-        failed=(a.count(_FAILED), b.count(_FAILED)),
-        missing=(a.count(_MISSING), b.count(_MISSING)),
+        baseline_value=statistic_of(a, statistic, direction),
+        candidate_value=statistic_of(b, statistic, direction),
+        pairs=int(np.count_nonzero((a.state != MISSING) & (b.state != MISSING))),
+        failed=(a.count(FAILED), b.count(FAILED)),
+        missing=(a.count(MISSING), b.count(MISSING)),
         lost=0,
     )
 
@@ -107,15 +107,15 @@ def _others(
 ) -> tuple[float, float, float] | None:
     """Of complete pairs, with missing rows at their worst, at their best; None where one has no number."""
     a, b = arms
-    if all((arm.state == _VALUE).all() for arm in arms):
+    if all((arm.state == VALUE).all() for arm in arms):
         return harm, harm, harm
-    both = (a.state == _VALUE) & (b.state == _VALUE)
+    both = (a.state == VALUE) & (b.state == VALUE)
     complete = _measure(
         (Arm(a.value[both], a.state[both]), Arm(b.value[both], b.state[both])), estimand, direction
     )
     if complete is None:
         return None
-    if not (a.count(_MISSING) or b.count(_MISSING)):
+    if not (a.count(MISSING) or b.count(MISSING)):
         return complete, harm, harm
     best, worst = _observed(arms, direction)
     low = _measure((a.filled(worst), b.filled(best)), estimand, direction)
@@ -128,14 +128,14 @@ def _observed(arms: tuple[Arm, Arm], direction: Direction) -> tuple[float, float
     values = np.concatenate([arm.values() for arm in arms])
     ends = float(values.min()), float(values.max())
     best, worst = ends if direction is Direction.LOWER else ends[::-1]
-    return best, None if any(arm.count(_FAILED) for arm in arms) else worst
+    return best, None if any(arm.count(FAILED) for arm in arms) else worst
 
 
 def _measure(arms: tuple[Arm, Arm], estimand: Estimand, direction: Direction) -> float | None:
     """The harm, or None where it is no number."""
     if estimand is Estimand.PAIRED_CASES:
         return _of_pairs(arms, direction)
-    a, b = (_statistic(arm, QUANTILES[estimand], direction) for arm in arms)
+    a, b = (statistic_of(arm, QUANTILES[estimand], direction) for arm in arms)
     if a is None or b is None:
         return None
     harm = float(_log_ratios(np.array([a]), np.array([b]))[0])
@@ -144,11 +144,11 @@ def _measure(arms: tuple[Arm, Arm], estimand: Estimand, direction: Direction) ->
 
 def _of_pairs(arms: tuple[Arm, Arm], direction: Direction) -> float | None:
     a, b = arms
-    known = (a.state != _MISSING) & (b.state != _MISSING)
+    known = (a.state != MISSING) & (b.state != MISSING)
     harms = _log_ratios(a.value[known], b.value[known])
     if direction is Direction.HIGHER:
         harms = -harms
-    a_failed, b_failed = a.state[known] == _FAILED, b.state[known] == _FAILED
+    a_failed, b_failed = a.state[known] == FAILED, b.state[known] == FAILED
     if (a_failed & b_failed).all():
         return None
     harms[a_failed] = -np.inf
@@ -173,10 +173,10 @@ def _log_ratios(a: Floats, b: Floats) -> Floats:
     return np.asarray(harms)
 
 
-def _statistic(arm: Arm, statistic: Statistic, direction: Direction) -> float | None:
+def statistic_of(arm: Arm, statistic: Statistic, direction: Direction) -> float | None:
     """A quantile, failures being worst; None where it falls on one or there are too few requests."""
     values = arm.values()
-    failed = arm.count(_FAILED)
+    failed = arm.count(FAILED)
     n = len(values) + failed
     if n < max(MIN_REQUESTS[statistic], 1):
         return None

@@ -55,10 +55,12 @@ def _by_row(rows: Sequence[Any]) -> dict[str, Any]:
         name: [number for number, value in enumerate(column, 1) if value is _ABSENT]
         for name, column in columns.items()
     }
-    lines = [
-        _missing_line([name]) if len(numbers) == len(rows) else f"{name} is missing in {rows_named(numbers)}"
+    nowhere = [name for name, numbers in lacking.items() if numbers and len(numbers) == len(rows)]
+    lines = [_missing_line(nowhere)] if nowhere else []
+    lines += [
+        f"{name} is missing in {rows_named(numbers)}"
         for name, numbers in lacking.items()
-        if numbers
+        if numbers and name not in nowhere
     ]
     if lines:
         raise UsageError("; ".join(lines), hint=_HINT)

@@ -1,0 +1,66 @@
+"""The verb that judges: a trial's directory, or a file of rows from anywhere. Each loads only its own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from fairtrial.cli.codes import Codes
+from fairtrial.schema.errors import UsageError
+from fairtrial.schema.vocab import Direction, Role
+
+
+@dataclass(frozen=True, slots=True)
+class RowOptions:
+    """What a file of rows is asked; a trial has it all in its plan."""
+
+    margin: Annotated[
+        str | None, Parameter(help='How much worse is still no worse, such as "5%". Guardrails need it.')
+    ] = None
+    role: Annotated[
+        Role,
+        Parameter(help="guardrail: no worse than the margin; primary: better."),
+    ] = Role.GUARDRAIL
+    better: Annotated[Direction, Parameter(help="Which way values are better.")] = Direction.LOWER
+    alpha: Annotated[float, Parameter(help="Chance of a wrong pass, one-sided.")] = 0.05
+    absolute: Annotated[
+        float, Parameter(help="The margin in the unit of the values; the larger of the two counts.")
+    ] = 0.0
+    min_effect: Annotated[str, Parameter(help="Smallest improvement that counts, for a primary.")] = "0%"
+    baseline: Annotated[
+        str | None, Parameter(help="The baseline's arm; the one that sorts first if left out.")
+    ] = None
+    of: Annotated[
+        Literal["pairs", "median", "p90", "p95", "p99"],
+        Parameter(help="pairs: the same cases in both arms; else the ratio of a statistic of each arm."),
+    ] = "pairs"
+
+
+def judge(
+    trial: Annotated[
+        Path,
+        Parameter(
+            help="The trial's directory, as `fairtrial run` printed it; or a file of rows: .parquet, .csv, "
+            ".jsonl or .ndjson."
+        ),
+    ],
+    /,
+    *,
+    rows: Annotated[RowOptions | None, Parameter(name="*", group="A file of rows", negative_bool=())] = None,
+    json: Annotated[bool, Parameter("--json", help="Print a JSON document instead of text.")] = False,
+    codes: Annotated[Codes | None, Parameter(name="*", negative_bool=())] = None,
+) -> int:
+    """Derive the judgment again from a trial's evidence and write it beside it; or judge a file of rows.
+
+    A row is one request: repetition, slot, arm, launch, case, value, ok.
+    """
+    if trial.is_file():
+        from fairtrial.cli.rows_verbs import judge_rows
+
+        return judge_rows(trial, rows or RowOptions(), codes or Codes(), json=json)
+    if rows is not None:
+        raise UsageError("these options are for a file of rows", where=str(trial), hint="a trial has a plan")
+    from fairtrial.cli.verbs import judge as judge_trial
+
+    return judge_trial(trial, json=json, codes=codes)

@@ -1,0 +1,95 @@
+"""Files of rows, read by polars: the ``tables`` extra. It is imported only when such a file is judged."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairtrial.judge.rows_read import COLUMNS
+from fairtrial.schema.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
+_HINT = f"a row has {', '.join(COLUMNS)}"
+_CODED = frozenset({"arm", "launch", "case"})
+
+
+def read_rows(path: Path) -> dict[str, Any]:
+    """The seven columns of a file. Names come as numbers: a million of them are compared as fast as read.
+
+    Raises:
+        UsageError: polars is not installed, or the file is no such table or lacks columns.
+    """
+    where = str(path)
+    if path.suffix not in SUFFIXES:
+        raise UsageError("not a file of rows", where=where, hint=f"it ends in {', '.join(SUFFIXES)}")
+    if find_spec("polars") is None:
+        raise UsageError("polars reads files of rows", where=where, hint="pip install 'fairtrial[tables]'")
+    import polars as pl
+
+    try:
+        scan = _scan(path)
+        missing = [name for name in COLUMNS if name not in scan.collect_schema().names()]
+        if missing:
+            said = (
+                f"the columns {', '.join(missing)} are" if len(missing) > 1 else f"the column {missing[0]} is"
+            )
+            raise UsageError(f"{said} missing", where=where, hint=_HINT)
+        frame = scan.select(COLUMNS).collect()
+    except pl.exceptions.SchemaFieldNotFoundError as error:
+        raise UsageError(f"the column {_first(error)} is missing", where=where, hint=_HINT) from error
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise UsageError(f"can't be read as rows: {_first(error)}", where=where) from error
+    return {name: _column(frame[name]) for name in COLUMNS}
+
+
+def _scan(path: Path) -> "pl.LazyFrame":
+    """The file with the types that its columns must have; Parquet has its own."""
+    import polars as pl
+
+    types: Mapping[str, Any] = {
+        "repetition": pl.Int64,
+        "slot": pl.Int64,
+        "arm": pl.String,
+        "launch": pl.String,
+        "case": pl.String,
+        "value": pl.Float64,
+        "ok": pl.Boolean,
+    }
+    if path.suffix == ".parquet":
+        return pl.scan_parquet(path)
+    if path.suffix == ".csv":
+        return pl.scan_csv(path, schema_overrides=types)
+    return pl.scan_ndjson(path, schema_overrides=types)
+
+
+def _column(series: Any) -> Any:
+    """Names as numbers where it is one of names; anything else as it is."""
+    import numpy as np
+    import polars as pl
+
+    from fairtrial.judge.rows_types import Coded
+
+    if series.name not in _CODED or series.dtype not in {pl.String, pl.Categorical, pl.Enum}:
+        return series
+    text = series.cast(pl.String)
+    coded = (
+        text.set(text == "", None).cast(pl.Categorical) if (text == "").any() else series.cast(pl.Categorical)
+    )
+    codes = coded.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    if series.name == "case":
+        return Coded(codes, ())
+    place = codes.max(initial=-1) + 1
+    names = [""] * int(place)
+    for name, code in zip(coded.unique().to_list(), coded.unique().to_physical().to_list(), strict=True):
+        if code is not None:
+            names[code] = name
+    return Coded(np.asarray(codes), names)
+
+
+def _first(error: Exception) -> str:
+    """The first line of an error; the others are advice about another program's options."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
