@@ -23,7 +23,7 @@ def calibration_line(plan: FrozenPlan) -> str:
         return "an A/A calibration: the baseline runs against itself, no change is on trial"
     calibration = plan.design.calibration
     if calibration is None:
-        return f"no A/A calibration of this baseline and traffic on this host: {_loss(plan.level)} ({_HOW})"
+        return f"without an A/A calibration of this host: {_loss(plan.level)} ({_HOW})"
     age = days_between(calibration.made, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
     text = f"A/A calibration of {calibration.made} ({_age(age)}), {calibration.repetitions} repetitions"
     reasons = unfit_reasons(calibration)
@@ -36,6 +36,8 @@ def noise_line(stored: Stored | None) -> str:
     """Where the noise comes from that a plan was checked with."""
     if stored is None:
         return "noise is assumed: whether this host has a calibration is known once the server was looked at"
+    if stored.left_out:
+        return "noise is assumed: the plan leaves calibrations out"
     if stored.calibration is None:
         return f"noise is assumed: no stored A/A calibration applies ({_HOW})"
     text = f"the stored A/A calibration of {stored.calibration.made} ({_age(stored.age_days)})"
@@ -54,7 +56,10 @@ def _loss(level: Level) -> str:
 def _age(days: float | None) -> str:
     if days is None:
         return "of unknown age"
-    return f"{days:.0f} days old" if days >= 2 else f"{24 * days:.1f} hours old"
+    if days >= 2:
+        return f"{days:.0f} days old"
+    hours = 24 * days
+    return f"{hours:.0f} hours old" if hours >= 2 else f"{60 * hours:.0f} minutes old"
 
 
 def put_made(made: Made) -> None:
@@ -91,7 +96,7 @@ def put_noise(calibration: Calibration) -> None:
         table.add_row(
             f"{one.workload} {one.metric.value} ({one.statistic.value})",
             str(one.repetitions),
-            rounded(percent(one.sd)),
+            rounded(100 * one.sd),
             rounded(percent(one.largest)),
             rounded(percent(one.noise_floor)),
             ABSENT if one.verdict is None else one.verdict.value.replace("_", " "),

@@ -160,10 +160,10 @@ def power_problems(
 
 
 def _narrow(sight: Sight, power: float) -> str:
-    margin, smallest = percent(sight.margin or 0.0), percent(sight.smallest or 0.0)
+    margin, smallest = percent(sight.margin or 0.0), rounded(percent(sight.smallest or 0.0))
     noise = f"a noise of {rounded(100 * sight.noise.sd)} ({source(sight.noise)})"
     return (
-        f"a margin of {margin:.3g}% is below the {rounded(smallest)} that {sight.repetitions} repetitions see at "
+        f"a margin of {margin:.3g}% is below the {smallest} that {sight.repetitions} repetitions see at "
         f"{noise}: even a harmless candidate passes it with a chance of {100 * (sight.power or 0.0):.0f}%, "
         f"not {write_percent(power)}"
     )

@@ -31,6 +31,8 @@ class Stored:
     """Why it may not be used; empty when it may, or there is none."""
     remarks: tuple[str, ...]
     """What is worth knowing of others."""
+    left_out: bool = False
+    """The plan wants none."""
 
     @property
     def fit(self) -> Calibration | None:
@@ -60,7 +62,7 @@ def stored_for(frozen: Frozen, *, wanted: bool = True) -> Stored:
     """
     host = host_id()
     if not wanted:
-        return Stored(host, None, None, (), ())
+        return Stored(host, None, None, (), (), left_out=True)
     found = kept(baseline_digest(frozen.plan), _mark(frozen.private), host)
     covering = [one for one in found.calibrations if _covers(one, frozen.plan)]
     remarks = list(found.troubles)
