@@ -60,14 +60,18 @@ def test_no_assert_print_global_or_computed_attribute(path):
     assert not found
 
 
-def test_gates_and_comparisons_catch_nothing_broadly():
+def test_the_judge_catches_broadly_in_one_place_only():
+    """An evaluator of a gate that raises makes its gate missing; nowhere else may an error be swallowed."""
+    broad = []
     for path in (SRC / "judge").rglob("*.py"):
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.ExceptHandler):
                 names = (
                     {x.id for x in ast.walk(node.type) if isinstance(x, ast.Name)} if node.type else {"bare"}
                 )
-                assert not names & {"bare", "Exception", "BaseException"}, f"{path}:{node.lineno}"
+                if names & {"bare", "Exception", "BaseException"}:
+                    broad.append(str(path.relative_to(SRC)))
+    assert broad == ["judge/gate_guard.py"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=IDS)

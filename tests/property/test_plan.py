@@ -41,6 +41,9 @@ LINES = {
     "show": 'workloads.w.show = ["e2e"]',
     "failures": 'gates.failures = "none"',
     "counter": 'gates.c = { counter = "misses", at_most = 1 }',
+    "slo": 'gates.slo = { goodput = { ttft = "1 s" }, at_least = "99%" }',
+    "fast": 'gates.fast = { metric = "e2e", at_most = "1 s" }',
+    "all": 'gates.all = { all_of = ["fast", "slo"] }',
     "cooldown": 'limits.cooldown = "1 s"',
 }
 # Faults that don't depend on each other: line to replace, its faulty form, key of the one problem.
@@ -68,6 +71,9 @@ FAULTS = {
     "show": ('workloads.w.show = ["speed"]', "workloads.w.show.0"),
     "failures": ('gates.failures = "some"', "gates.failures"),
     "counter": ('gates.c = { counter = "miss", at_most = 1 }', "gates.c.counter"),
+    "slo": ('gates.slo = { goodput = { ttft = 1 }, at_least = "99%" }', "gates.slo.goodput.ttft"),
+    "fast": ('gates.fast = { metric = "e2e" }', "gates.fast"),
+    "all": ('gates.all = { all_of = ["fast", "slow"] }', "gates.all.all_of.1"),
     "cooldown": ("limits.cooldown = 1", "limits.cooldown"),
 }
 
@@ -221,6 +227,23 @@ CHOICES = st.fixed_dictionaries(
         ),
         "cooldown": st.integers(0, 10**6).map(lambda ms: f'limits.cooldown = "{ms} ms"'),
         "failures": st.integers(1, 100).map(lambda share: f'gates.failures = "at most {share}%"'),
+        "fast": st.integers(1, 10**12).map(
+            lambda ns: f'gates.fast = {{ metric = "ttft", at_most = "{ns} ns" }}'
+        ),
+        "rate": st.floats(1e-6, 1e6).map(
+            lambda rate: f'gates.rate = {{ metric = "output_throughput", at_least = {rate!r} }}'
+        ),
+        "slo": st.tuples(st.integers(1, 10**6), st.integers(1, 10**4)).map(
+            lambda pair: (
+                f'gates.slo = {{ goodput = {{ e2e = "{pair[0]} ms" }}, at_least = "{pair[1] / 100}%" }}'
+            )
+        ),
+        "either": st.permutations(["pressed", "quiet"]).map(
+            lambda names: (
+                'gates.pressed = { counter = "misses", at_least = 1 }\ngates.quiet = { failures = "none" }\n'
+                f"gates.either = {{ any_of = {names!r} }}".replace("'", '"')
+            )
+        ),
     },
 )
 

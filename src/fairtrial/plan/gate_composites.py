@@ -20,12 +20,12 @@ def read_composite(inner: Table, name: str, kind: GateKind, declared: tuple[str,
     """
     inner.only(kind.value)
     members = names_of(inner, kind.value, declared) or ()
-    for index, member in enumerate(members):
-        if always(member):
+    written = inner.values[kind.value]
+    for index, member in enumerate(written if isinstance(written, list) else ()):
+        if isinstance(member, str) and always(member):
             place = (*inner.path, kind.value, str(index))
-            inner.findings.problem(
-                place, f"{member!r} counts by itself in every plan and can't be part of a gate"
-            )
+            message = f"{member!r} counts by itself in every plan and can't be part of a gate"
+            inner.findings.problem(place, message)
     return FrozenGate(name=name, kind=kind, members=members)
 
 

@@ -7,12 +7,13 @@ from fairtrial.schema.plan import FrozenGate, PlugIn, PublicValue
 from fairtrial.schema.types import MAX_SAFE_INTEGER
 from fairtrial.schema.vocab import GateKind
 
+_KEY = GateKind.PLUG_IN.value
 _STAND_IN = PlugIn(name="stand-in", version="0", digest="0" * 64)
 
 
 def read_plug_in(inner: Table, name: str, context: GateContext) -> FrozenGate:
     """Read ``plug_in = "name"`` with its options; the plug-in is loaded to be identified."""
-    inner.only("plug_in", "options", "workloads", "arms")
+    inner.only(_KEY, "options", "workloads", "arms")
     options = _options(inner)
     return FrozenGate(
         name=name,
@@ -25,18 +26,18 @@ def read_plug_in(inner: Table, name: str, context: GateContext) -> FrozenGate:
 
 
 def _identified(inner: Table, options: dict[str, PublicValue], *, readable: bool) -> PlugIn:
-    value = inner.values["plug_in"]
+    value = inner.values[_KEY]
     if not isinstance(value, str) or not IDENTIFIER.fullmatch(value):
-        inner.wrong("plug_in", f"{kind(value)} is not a plain name", IDENTIFIER_HINT)
+        inner.wrong(_KEY, f"{kind(value)} is not a plain name", IDENTIFIER_HINT)
         return _STAND_IN
     try:
         found = load(value)
         wrong = option_problems(found.evaluator, options) if readable else ()
     except PlugInError as error:
-        inner.wrong("plug_in", str(error), "see docs/how-to/gates.md")
+        inner.wrong(_KEY, str(error), "see docs/how-to/gates.md")
         return _STAND_IN
     for one in wrong:
-        inner.wrong("options" if "options" in inner else "plug_in", f"{value}: {one}")
+        inner.wrong("options" if "options" in inner else _KEY, f"{value}: {one}")
     return found.plug_in
 
 

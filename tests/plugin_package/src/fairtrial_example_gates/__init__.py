@@ -1,0 +1,1 @@
+"""Gates offered to fairtrial through the entry point group ``fairtrial.gates``."""
