@@ -42,11 +42,14 @@ def no_concurrent_load(view: CellView) -> Answer:
     largest = 0.0
     for place, launch in view.launches():
         ended = launch.phases.get((view.workload.name, Phase.MEASURED)) if launch else None
-        load = ended.host if ended is not None else None
-        found = foreign(load) if load is not None else None
         where = f"arm {place.arm}"
+        if ended is None or ended.host is None:
+            unknown.append(f"{where}: the host's load was not recorded")
+            continue
+        absent = _absent(ended.host, ended.ended_ns - ended.started_ns)
+        found = None if absent else foreign(ended.host)
         if found is None:
-            unknown.append(f"{where}: {_absent(load)}")
+            unknown.append(f"{where}: {absent}")
             continue
         largest = max(largest, found.share)
         said = f"{where}: others used {found.share:.0%} of one processor; {found.limit:.0%} is let pass"
@@ -65,19 +68,35 @@ def foreign(load: HostLoad) -> Foreign | None:
         return None
     # Ticks are counted apart for the host and for processes: a small negative is rounding.
     rest = max(0, load.busy_ns - load.own_ns - load.server_ns)
-    limit = max(OF_ONE, OF_ALL * load.processors)
-    allowed = limit * load.wall_ns
+    allowed = allowed_ns(load)
     holds: bool | None = rest <= allowed
     if load.wall_ns < SHORT_NS:
         holds = True if rest + RESOLUTION_NS <= allowed else None
-    return Foreign(share=rest / load.wall_ns, limit=limit, holds=holds)
+    return Foreign(share=rest / load.wall_ns, limit=allowed / load.wall_ns, holds=holds)
 
 
-def _absent(load: HostLoad | None) -> str:
-    if load is None:
-        return "the host's load was not recorded"
+def allowed_ns(load: HostLoad) -> float:
+    """Processor time of others that is let pass."""
+    return max(OF_ONE, OF_ALL * load.processors) * load.wall_ns
+
+
+def _absent(load: HostLoad, traffic_ns: int) -> str:
+    """Why nothing can be said of others; empty where something can."""
+    if load.wall_ns == 0:
+        return "the phase has no duration"
     if load.server_ns is None:
-        return "the server's processor time is not known, so others' isn't either"
+        return "the server's processor time is not known, so that of others isn't either"
     if load.own_ns is None:
         return "fairtrial's own processor time is not known"
-    return "the phase has no duration"
+    return _contradiction(load, load.own_ns + load.server_ns, traffic_ns)
+
+
+def _contradiction(load: HostLoad, known_ns: int, traffic_ns: int) -> str:
+    """What of it can't be true; empty where everything can."""
+    if load.wall_ns < traffic_ns:
+        return "the host was not watched for as long as requests were sent"
+    if load.busy_ns > load.processors * load.wall_ns * 1.05 + RESOLUTION_NS:
+        return "the host counts more time than its processors have"
+    if known_ns - load.busy_ns > allowed_ns(load) + RESOLUTION_NS:
+        return "the host counts less time than the server and fairtrial together"
+    return ""
