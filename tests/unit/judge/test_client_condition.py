@@ -8,7 +8,8 @@ from fairtrial.evidence.documents import canonical
 from fairtrial.judge.asked import ASKED
 from fairtrial.judge.judge import judge
 from fairtrial.schema.client import ProcessReport, Spread
-from fairtrial.schema.client_vocab import Transport
+from fairtrial.schema.client_vocab import ArrivalProcess, Transport
+from fairtrial.schema.plan import Arrivals
 from fairtrial.schema.vocab import Condition, Level, LoadKind, Phase, StampSource
 from fairtrial.testing.evidence import Script, fabricate, with_files
 from fairtrial.testing.small_plan import small_plan
@@ -55,26 +56,42 @@ def test_a_punctual_client():
     assert (found.processes, found.asked_rate) == (1, None)
 
 
-@pytest.mark.parametrize("phase", [Phase.PRIME, Phase.MEASURED])
-@pytest.mark.parametrize("arm", ["A", "B"])
-def test_a_saturated_client_spoils_its_cell_only(phase, arm):
-    def saturated(report):
-        busy = replace(
-            report.processes[0], cpu_ns=report.processes[0].ended_ns - report.processes[0].started_ns
-        )
-        return replace(report, processes=(busy,))
+def saturated(report):
+    busy = replace(report.processes[0], cpu_ns=report.processes[0].ended_ns - report.processes[0].started_ns)
+    return replace(report, processes=(busy,))
 
+
+def open_loop():
+    """The small plan with its first workload in an open loop."""
+    plan = small_plan()
+    arrivals = Arrivals(process=ArrivalProcess.CONSTANT, rate=5.0)
+    first = plan.workloads[0].model_copy(update={"load": LoadKind.OPEN_LOOP, "arrivals": arrivals})
+    return plan.model_copy(update={"workloads": (first, *plan.workloads[1:])})
+
+
+def test_a_client_without_a_report_of_its_priming_matters_in_open_loops_only():
+    def priming(place):
+        return (place.workload, place.repetition, place.phase) == ("returning", 1, Phase.PRIME)
+
+    assert lag_ok(judged(lambda _: None, where=priming)).holds is True
+    found = judged(lambda _: None, where=priming, plan=open_loop())
+    assert lag_ok(found).holds is None
+    assert lag_ok(found).reason.startswith("arm A, prime: the client was ended before")
+    assert lag_ok(judged(lambda report: report, plan=open_loop())).holds is True
+
+
+@pytest.mark.parametrize("arm", ["A", "B"])
+def test_a_saturated_client_spoils_its_cell_only(arm):
     found = judged(
         saturated,
         where=lambda place: (
-            (place.workload, place.repetition, place.arm, place.phase) == ("returning", 1, arm, phase)
+            (place.workload, place.repetition, place.arm, place.phase)
+            == ("returning", 1, arm, Phase.MEASURED)
         ),
     )
     result = lag_ok(found)
     assert result.holds is False
-    assert result.reason.startswith(
-        f"arm {arm}, {phase.value}: a load process is busy for 100.0% of the time"
-    )
+    assert result.reason.startswith(f"arm {arm}, measured: a load process is busy for 100.0% of the time")
     assert "client_processes = 2" in result.reason
     assert lag_ok(found, repetition=2).holds is True
     assert lag_ok(found, workload="cold").holds is True
@@ -86,11 +103,12 @@ def test_a_saturated_warm_up_matters_to_nobody():
 
 
 def test_a_quick_cell_is_not_usable_without_it():
-    plan = small_plan().model_copy(update={"level": Level.QUICK})
+    plan = small_plan(("AB", "BA", "AB"), Level.QUICK)
     assert all(cell.usable for cell in judged(lambda report: report, plan=plan).cells)
     spoilt = judged(lambda _: None, where=in_measured_b, plan=plan)
     usable = {(cell.workload, cell.repetition): cell.usable for cell in spoilt.cells}
-    assert usable == {("returning", 1): False, ("returning", 2): True, ("cold", 1): True, ("cold", 2): True}
+    assert [place for place, answer in usable.items() if not answer] == [("returning", 1)]
+    assert len(usable) == 6
 
 
 def test_no_report_is_unknown():

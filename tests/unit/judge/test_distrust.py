@@ -12,7 +12,7 @@ from fairtrial.schema.vocab import Condition, GateOutcome, Level, Recommendation
 from fairtrial.testing.evidence import Script, default_reply, fabricate, with_facts, with_files
 from fairtrial.testing.small_plan import small_plan
 
-QUICK = small_plan().model_copy(update={"level": Level.QUICK})
+QUICK = small_plan(("AB", "BA", "AB"), Level.QUICK)
 GATES = ("restoration", "failures", "completeness", "identity", "equality", "pressure")
 STEM = "r1b-returning.1-returning-measured"
 
@@ -153,7 +153,7 @@ def test_a_lost_row_is_missing_and_never_a_smaller_denominator(evidence, counts)
         if (p.workload, p.repetition, p.arm, p.phase.value) == ("returning", 1, "B", "measured")
     )
     assert (found.expected, found.attempted, found.used) == (4, 3, 3)
-    assert [cell.usable for cell in judged.cells] == [False, True, True, True]
+    assert [cell.usable for cell in judged.cells] == [False, True, True, True, True, True]
 
 
 def test_a_failure_whose_row_is_lost_still_fails():

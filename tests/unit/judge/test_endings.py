@@ -19,8 +19,8 @@ from fairtrial.schema.vocab import (
 from fairtrial.testing.evidence import Script, fabricate, with_facts
 from fairtrial.testing.small_plan import small_plan
 
-# Launches in their order: r1a-returning, r1a-cold, r1b-..., r2b-..., r2a-...
-QUICK = small_plan().model_copy(update={"level": Level.QUICK})
+# Launches in their order: r1a-returning, r1a-cold, r1b-..., r2b-..., r2a-..., r3a-..., r3b-...
+QUICK = small_plan(("AB", "BA", "AB"), Level.QUICK)
 
 
 def ended(launch, **update):
@@ -65,9 +65,9 @@ def test_a_survivor_spoils_every_later_launch_and_its_window(what):
     gate = restoration(judged)
     assert gate.outcome is GateOutcome.FAILED
     assert gate.reason.startswith("window r1a.1: launch r1a-cold.1 ended, and that its ")
-    assert gate.observed == "3 proven restored"
+    assert gate.observed == "5 proven restored"
     assert judged.decision.recommendation is Recommendation.KEEP_BASELINE
-    assert [window.restored for window in judged.windows] == [Proof.FALSE, *[Proof.TRUE] * 3]
+    assert [window.restored for window in judged.windows] == [Proof.FALSE, *[Proof.TRUE] * 5]
 
 
 def test_a_survivor_spoils_nothing_that_was_over_before():
@@ -77,9 +77,11 @@ def test_a_survivor_spoils_nothing_that_was_over_before():
         ("cold", 1): True,
         ("returning", 2): False,
         ("cold", 2): False,
+        ("returning", 3): False,
+        ("cold", 3): False,
     }
-    assert [cell.usable for cell in judged.cells] == [True, False, True, False]
-    last = ended("r2a-cold.1", tree_gone=Proof.FALSE)
+    assert [cell.usable for cell in judged.cells] == [True, False, False, True, False, False]
+    last = ended("r3b-cold.1", tree_gone=Proof.FALSE)
     assert set(fresh(last).values()) == {True}
     assert restoration(last).outcome is GateOutcome.FAILED
 
@@ -100,8 +102,10 @@ def test_a_server_that_died_spoils_its_own_cell_only():
         ("cold", 1): False,
         ("returning", 2): True,
         ("cold", 2): True,
+        ("returning", 3): True,
+        ("cold", 3): True,
     }
-    assert [cell.usable for cell in judged.cells] == [True, True, False, True]  # by workload
+    assert [cell.usable for cell in judged.cells] == [True, True, True, False, True, True]  # by workload
 
 
 def test_a_server_of_the_trial_is_not_left_running():
@@ -135,6 +139,8 @@ def test_a_launch_that_is_over_only_after_the_next_one_started():
         ("cold", 1): False,
         ("returning", 2): True,
         ("cold", 2): True,
+        ("returning", 3): True,
+        ("cold", 3): True,
     }
 
 

@@ -48,6 +48,8 @@ from fairtrial.testing.evidence import (
 from fairtrial.testing.small_plan import small_plan
 from fairtrial.trial.amending import Amendment
 
+THREE = ("AB", "BA", "AB")
+
 
 def gate(judged, name):
     return next(result for result in judged.gates if result.name == name)
@@ -257,7 +259,7 @@ def test_two_launches_that_are_one_process_are_not_fresh():
 
 def attached(profile=RecipeKind.REFERENCE.value, **proofs):
     """A quick trial over two attached servers, every launch with these readiness proofs."""
-    plan = small_plan()
+    plan = small_plan(THREE)
     update = {"kind": RecipeKind.ATTACH, "profile": profile}
     arms = tuple(arm.model_copy(update={"recipe": arm.recipe.model_copy(update=update)}) for arm in plan.arms)
     design = plan.design.model_copy(update={"launch_scope": LaunchScope.ATTACHED})
@@ -315,13 +317,13 @@ def test_more_reasons_are_counted_as_reasons():
 
 
 def test_quick_cells_are_usable_without_what_only_higher_levels_ask():
-    judged = judge(fabricate(Script(plan=with_plan(level=Level.QUICK))))
+    judged = judge(fabricate(Script(plan=small_plan(THREE, Level.QUICK))))
     assert all(cell.usable for cell in judged.cells)
     assert (judged.level_claimed, judged.level_reasons) == (Level.QUICK, ())
 
 
 def test_min_data_asks_for_the_declared_percentile():
-    plan = small_plan()
+    plan = small_plan(THREE)
     first = plan.workloads[0]
     tail = first.requirements[0].model_copy(update={"statistic": Statistic.P95})
     first = first.model_copy(update={"requirements": (tail,)})

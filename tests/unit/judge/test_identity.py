@@ -14,7 +14,7 @@ from fairtrial.schema.vocab import Condition, GateOutcome, Level, Phase, RecipeK
 from fairtrial.testing.evidence import Script, default_identity, default_reply, fabricate, with_facts
 from fairtrial.testing.small_plan import IDENTITIES, small_plan
 
-QUICK = small_plan().model_copy(update={"level": Level.QUICK})
+QUICK = small_plan(("AB", "BA", "AB"), Level.QUICK)
 OTHER = "d" * 64
 
 
@@ -114,7 +114,7 @@ def test_answers_of_another_model_are_not_the_candidates():
     found = verified(judged)
     assert (found["returning", 1].holds, found["returning", 1].reason) == (False, expected)
     assert [found[place].holds for place in (("returning", 2), ("cold", 1), ("cold", 2))] == [True] * 3
-    assert [cell.usable for cell in judged.cells] == [False, True, True, True]
+    assert [cell.usable for cell in judged.cells] == [False, True, True, True, True, True]
 
 
 def test_an_answer_that_names_no_model_is_accepted():

@@ -21,6 +21,7 @@ from fairtrial.schema.vocab import (
     Phase,
     Proof,
     Recommendation,
+    Verdict,
 )
 from fairtrial.testing.evidence import fabricate
 
@@ -157,21 +158,22 @@ def test_no_failure_still_has_a_bound(judged):
     }
 
 
-def test_without_a_verdict_it_is_undecided_and_never_promoted(judged):
+def test_two_repetitions_are_undecided_and_never_promoted(judged):
     assert judged.decision.recommendation is Recommendation.UNDECIDED
     assert not judged.decision.promotion_authorized
     assert not judged.decision.promoted
-    assert all(result.verdict is None for result in judged.requirements)
-    assert "no-verdict" in judged.decision.labels
+    assert {result.verdict for result in judged.requirements} == {Verdict.INCONCLUSIVE}
+    assert {result.reason for result in judged.requirements} == {"insufficient repetitions: 2 of at least 3"}
+    assert {"unresolved", "no-promotion", "diagnostic"} <= set(judged.decision.labels)
 
 
-def test_what_is_not_built_makes_no_formal_cell_usable(judged):
+def test_too_few_repetitions_without_a_calibration_make_no_formal_cell_usable(judged):
     for cell in judged.cells:
         holds = {result.condition: result.holds for result in cell.conditions}
         unknown = {condition for condition, answer in holds.items() if answer is None}
         assert unknown == {
-            Condition.MONITORING_ENFORCED,
             Condition.CALIBRATION_VALID,
+            Condition.DRIFT_OK,
         }
         assert {condition for condition, answer in holds.items() if answer is False} == {Condition.MIN_DATA}
         assert not cell.usable
@@ -180,7 +182,8 @@ def test_what_is_not_built_makes_no_formal_cell_usable(judged):
 
 def test_level_is_not_claimed_beyond_what_is_established(judged):
     assert (judged.level_declared, judged.level_claimed) == (Level.FORMAL, Level.STANDARD)
-    assert any("monitoring" in reason for reason in judged.level_reasons)
+    (reason,) = judged.level_reasons
+    assert reason.startswith("formal: no valid A/A calibration: ")
 
 
 def test_windows_and_launches(judged):

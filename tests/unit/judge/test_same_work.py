@@ -12,7 +12,7 @@ from fairtrial.schema.vocab import Condition, Equality, GateOutcome, Level, Metr
 from fairtrial.testing.evidence import Script, default_reply, fabricate
 from fairtrial.testing.small_plan import small_plan
 
-QUICK = small_plan().model_copy(update={"level": Level.QUICK})
+QUICK = small_plan(("AB", "BA", "AB"), Level.QUICK)
 
 
 def free_length():
@@ -61,7 +61,7 @@ def population(judged):
     )
 
 
-REST = {("cold", 1), ("returning", 2), ("cold", 2)}
+REST = {("cold", 1), ("returning", 2), ("cold", 2), ("returning", 3), ("cold", 3)}
 
 
 @pytest.mark.parametrize("ids", [(101, 102), (101,), (101, 102, 103, 104)])
