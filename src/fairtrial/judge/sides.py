@@ -72,8 +72,16 @@ def harms_of(normal: Normal, subject: Subject, estimand: Estimand) -> tuple[Repe
         tables = [normal.table(subject.place(repetition, arm), Phase.MEASURED) for arm in arms]
         sides = sides_of(subject, tables[0], tables[1])
         direction = METRICS[subject.metric].direction
-        found.append(harm_of(repetition, sides[0], sides[1], estimand, direction))
+        harm = harm_of(repetition, sides[0], sides[1], estimand, direction)
+        found.append(replace(harm, candidate_second=_second(tables[0], tables[1])))
     return tuple(found)
+
+
+def _second(baseline: PhaseTable | None, candidate: PhaseTable | None) -> bool | None:
+    """Whether the candidate was measured after the baseline; None where one was not."""
+    if baseline is None or candidate is None:
+        return None
+    return (candidate.boot, candidate.started_ns) > (baseline.boot, baseline.started_ns)
 
 
 def sides_of(

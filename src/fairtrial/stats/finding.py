@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from fairtrial.schema.verdict import Finding, Needed, Sensitivity
 from fairtrial.schema.verdict_vocab import Assumption, Estimand, Flag
 from fairtrial.schema.vocab import Direction, Role, Verdict
+from fairtrial.stats.by_order import interval_by_order
 from fairtrial.stats.harm import RepetitionHarm
-from fairtrial.stats.interval import Interval, interval_of
+from fairtrial.stats.interval import Interval
 from fairtrial.stats.power import (
     MOST_REPETITIONS,
     joint_power,
@@ -67,6 +68,9 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     - a pass that does not hold over the cases with two values alone. The other way round it is no doubt:
       where failures make a candidate ``inferior``, those that did not fail can't acquit it.
 
+    Where the arms' orders are known and not equally many, the interval is that of
+    :func:`fairtrial.stats.by_order.interval_by_order`.
+
     Args:
         harms: One for each repetition, in order.
         demand: What is asked.
@@ -76,7 +80,7 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     """
     limit = _limit(harms, demand)
     values = tuple(one.harm for one in harms)
-    interval = interval_of([value for value in values if value is not None], demand.alpha)
+    interval = _interval(harms, values, demand.alpha)
     if any(one.lost for one in harms):  # what the others say is not what happened
         interval = Interval(n=interval.n)
     elif interval.sd == 0 and interval.n < MIN_REPETITIONS:  # two equal values are no certainty
@@ -159,6 +163,14 @@ def _limit(harms: Sequence[RepetitionHarm], demand: Demand) -> float:
     return margin_of(demand.relative, demand.absolute, baseline)
 
 
+def _interval(harms: Sequence[RepetitionHarm], values: Sequence[float | None], alpha: float) -> Interval:
+    """Of the repetitions that have a value, with the order of each."""
+    known = [
+        (value, one.candidate_second) for one, value in zip(harms, values, strict=True) if value is not None
+    ]
+    return interval_by_order([value for value, _ in known], [second for _, second in known], alpha)
+
+
 def _verdict(
     harms: Sequence[RepetitionHarm], interval: Interval, demand: Demand, limit: float
 ) -> tuple[Verdict, str]:
@@ -237,7 +249,8 @@ def _sensitivities(harms: Sequence[RepetitionHarm], demand: Demand, limit: float
         if assumption is Assumption.COMPLETE and None in others:
             continue  # too few cases with two values for this statistic: nothing to compare with
         known = [other for other in others if other is not None]
-        interval = interval_of(known, demand.alpha) if len(known) == len(others) else Interval(n=len(known))
+        whole = len(known) == len(others)
+        interval = _interval(harms, others, demand.alpha) if whole else Interval(n=len(known))
         verdict, _ = _compare(interval, demand.role, limit)
         found.append(
             Sensitivity(

@@ -72,6 +72,8 @@ class RepetitionHarm:
     missing: tuple[int, int]
     lost: int
     """+1: the candidate's failures leave no number; -1: the baseline's; 0: neither alone."""
+    candidate_second: bool | None = None
+    """Whether the candidate ran after the baseline, by start times; None where nobody knows."""
 
 
 def harm_of(
