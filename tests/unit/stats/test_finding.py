@@ -13,6 +13,7 @@ from fairtrial.stats.harm import RepetitionHarm, Side, harm_of
 from fairtrial.stats.interval import interval_of, moments
 from fairtrial.stats.power import repetitions_needed, upper_spread
 from fairtrial.stats.sign_flip import sign_flip
+from fairtrial.stats.wording import percent as in_words
 
 LOWER, HIGHER = Direction.LOWER, Direction.HIGHER
 
@@ -411,3 +412,27 @@ def test_a_need_that_was_met_says_so():
     far = conclude(known(-1.0, 0.0, 1.0), guardrail(0.02)).needed
     assert (far.at_spread, far.at_upper) == (None, None)
     assert "more than 1000 repetitions" in far.reason
+
+
+def test_a_statistic_that_complete_pairs_are_too_few_for_is_not_compared():
+    # A p95 of 20 requests with one failure: 19 have two values, and 19 have no p95.
+    few = [RepetitionHarm(**{**as_dict(one), "complete": None}) for one in known(0.0, 0.01, 0.02)]
+    found = conclude(few, guardrail())
+    assert (found.verdict, found.sensitivity) == (Verdict.NON_INFERIOR, ())
+
+
+def test_no_number_of_repetitions_shows_a_margin_of_nothing():
+    found = conclude(known(-0.1, 0.0, 0.1), guardrail(0.0))
+    assert (found.verdict, found.margin, found.needed.at_spread) == (Verdict.INCONCLUSIVE, 0.0, None)
+    assert found.needed.reason.startswith("the margin is 0")
+
+
+def test_harms_in_words():
+    assert [in_words(harm) for harm in (0.0, -0.0, math.log(1.05), math.log(0.036), math.log(21), 800.0)] == [
+        "0%",
+        "0%",
+        "+5%",
+        "-96.4%",
+        "+2000%",
+        "beyond any number",
+    ]

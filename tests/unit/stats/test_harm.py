@@ -123,6 +123,18 @@ def test_a_missing_record_may_have_been_a_failure_where_there_are_failures():
     assert found.worst is None  # three of ten are one more than is trimmed
 
 
+def test_where_nothing_was_observed_nothing_is_bounded():
+    for estimand in (PAIRED, MEDIANS):
+        found = harm_of(1, side([], missing={"c0"}), side([], missing={"c0"}), estimand, LOWER)
+        assert (found.harm, found.complete, found.worst, found.best, found.lost) == (
+            None,
+            None,
+            None,
+            None,
+            0,
+        )
+
+
 def test_medians_with_failures():
     a, b = side([10, 20, 30]), side([20, 40, 60])
     assert harm_of(1, a, b, MEDIANS, LOWER).harm == pytest.approx(math.log(2))
