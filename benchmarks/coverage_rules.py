@@ -40,9 +40,11 @@ class Reduced:
     """The same of the pairs in which nothing failed."""
     failed: np.ndarray
     """By arm, in the last dimension."""
+    second: np.ndarray
+    """Whether the candidate ran second."""
 
 
-def reduce(values: np.ndarray) -> Reduced:
+def reduce(values: np.ndarray, second: np.ndarray) -> Reduced:
     """Vectorised over trials and repetitions; a failure is +inf in ``values``."""
     a, b = values[..., 0, :], values[..., 1, :]
     failed = np.isinf(values)
@@ -50,13 +52,13 @@ def reduce(values: np.ndarray) -> Reduced:
         ratios = np.where(failed.all(axis=-2), 0.0, b - a)
     if not failed.any():
         harm = trimmed(np.sort(ratios, axis=-1), np.full(ratios.shape[:-1], ratios.shape[-1]))
-        return Reduced(harm, harm, failed.sum(axis=-1))
+        return Reduced(harm, harm, failed.sum(axis=-1), second)
     whole = failed.any(axis=-2)
     n = ratios.shape[-1]
     cut = int(0.2 * n)
     kept = np.sort(ratios, axis=-1)[..., cut : n - cut]
     alone = np.sort(np.where(whole, np.inf, ratios), axis=-1)
-    return Reduced(kept.mean(axis=-1), trimmed(alone, (~whole).sum(axis=-1)), failed.sum(axis=-1))
+    return Reduced(kept.mean(axis=-1), trimmed(alone, (~whole).sum(axis=-1)), failed.sum(axis=-1), second)
 
 
 def trimmed(ordered: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -85,34 +87,39 @@ def ours(found: Reduced, effect: float, margin: float, n: int) -> Answers:
     """fairtrial's verdict of every trial, had its candidate this true harm."""
     asked = demand(margin)
     passed, harmful = [], []
-    rows = zip(
-        (found.harm + effect).tolist(), (found.complete + effect).tolist(), found.failed.tolist(), strict=True
-    )
-    for harms, complete, failed in rows:
-        finding = conclude(repetitions(harms, complete, failed, n), asked)
+    for trial in range(len(found.harm)):
+        finding = conclude(repetitions(found, trial, effect, n), asked)
         passed.append(finding.verdict is Verdict.NON_INFERIOR)
         harmful.append(finding.verdict is Verdict.INFERIOR or Flag.REGRESSION_DETECTED in finding.flags)
     return Answers(np.array(passed), np.array(harmful))
 
 
-def repetitions(harms, complete, failed, n: int) -> list[RepetitionHarm]:
+def repetitions(found: Reduced, trial: int, effect: float, n: int) -> list[RepetitionHarm]:
     """One trial as the product's function takes it."""
+    rows = zip(
+        (found.harm[trial] + effect).tolist(),
+        (found.complete[trial] + effect).tolist(),
+        found.failed[trial].tolist(),
+        found.second[trial].tolist(),
+        strict=True,
+    )
     return [
         RepetitionHarm(
             repetition=number,
             harm=harm if math.isfinite(harm) else None,
             reason=None if math.isfinite(harm) else "failures",
-            complete=complete[number - 1],
+            complete=complete,
             worst=harm if math.isfinite(harm) else None,
             best=harm if math.isfinite(harm) else None,
             baseline_value=1.0,
-            candidate_value=math.exp(complete[number - 1]),
+            candidate_value=math.exp(complete),
             pairs=n,
-            failed=tuple(failed[number - 1]),
+            failed=(failed[0], failed[1]),
             missing=(0, 0),
             lost=0 if math.isfinite(harm) else int(math.copysign(1, harm)),
+            candidate_second=second,
         )
-        for number, harm in enumerate(harms, 1)
+        for number, (harm, complete, failed, second) in enumerate(rows, 1)
     ]
 
 

@@ -92,8 +92,13 @@ WORLDS = (
 )
 
 
-def draw(world: World, repetitions: int, trials: int, rng: np.random.Generator) -> np.ndarray:
-    """ln(latency) of a harmless candidate's trials: trial, repetition, arm, case; +inf where it failed."""
+def draw(
+    world: World, repetitions: int, trials: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """ln(latency) of a harmless candidate's trials: trial, repetition, arm, case; +inf where it failed.
+
+    And of every trial and repetition whether the candidate ran second.
+    """
     shape = (trials, repetitions, 2)
     cases = CASE_SPREAD * rng.standard_normal((trials, 1, 1, world.n))
     slots = _slots(rng, trials, repetitions)
@@ -101,7 +106,7 @@ def draw(world: World, repetitions: int, trials: int, rng: np.random.Generator) 
     values = cases + launches[..., None] + world.requests(rng, (*shape, world.n))
     if world.failures:
         values[rng.random(values.shape) < world.failures] = np.inf
-    return values
+    return values, slots[..., 1] > slots[..., 0]
 
 
 def _slots(rng, trials: int, repetitions: int) -> np.ndarray:

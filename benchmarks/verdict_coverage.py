@@ -27,7 +27,13 @@ MARGIN = math.log(1.1)
 CHUNK = 1000
 AGAIN = 4
 POWER = 0.9
-QUICK = {"launches 3%": (3, 6), "requests t(3)": (3, 6), "B 8%, A 1%": (3, 6), "3% failures in both": (6,)}
+QUICK = {
+    "launches 3%": (3, 6),
+    "requests t(3)": (3,),
+    "drift -2% a slot": (3, 6),
+    "B 8%, A 1%": (3, 6),
+    "3% failures in both": (6,),
+}
 QUICK_TRIALS = 800
 REPETITIONS = (3, 6, 12)
 MOST_PROCESSES = 4
@@ -75,8 +81,8 @@ def measure(world: World, repetitions: int, trials: int, seed: Sequence[int], ru
     rng = np.random.default_rng(seed)
     found: dict[str, list[tuple[Answers, Answers]]] = {rule: [] for rule in (OURS, *rules)}
     for start in range(0, trials, CHUNK):
-        values = draw(world, repetitions, min(CHUNK, trials - start), rng)
-        reduced = reduce(values)
+        values, second = draw(world, repetitions, min(CHUNK, trials - start), rng)
+        reduced = reduce(values, second)
         found[OURS].append((ours(reduced, MARGIN, MARGIN, world.n), ours(reduced, 0.0, MARGIN, world.n)))
         at_margin = values.copy()
         at_margin[:, :, 1] += MARGIN

@@ -168,14 +168,19 @@ def compare_columns(columns: Mapping[str, Any], demand: "Demand", baseline: str 
     Raises:
         UsageError: Rows are not as described there.
     """
-    from fairtrial.judge.rows_companions import beside
+    from fairtrial.judge.rows_companions import beside, orders_of
     from fairtrial.judge.rows_harm import harms_of
     from fairtrial.judge.rows_table import table_of
     from fairtrial.stats.finding import conclude
     from fairtrial.stats.harm import QUANTILES
 
     table = table_of(columns, baseline)
-    harms = harms_of(table, demand.estimand, demand.direction)
+    harms = [
+        replace(harm, candidate_second=second)
+        for harm, second in zip(
+            harms_of(table, demand.estimand, demand.direction), orders_of(table), strict=True
+        )
+    ]
     statistic = QUANTILES.get(demand.estimand, Statistic.MEDIAN)
     found = beside(table, harms, statistic, demand.direction, demand.alpha)
     return Result(

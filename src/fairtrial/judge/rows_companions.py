@@ -64,7 +64,7 @@ def beside(
     spread = {
         name: found for arm, name in enumerate(table.arms) if (found := _spread(table, arm)) is not None
     }
-    found_period, no_period = _period(table, harms, alpha)
+    found_period, no_period = _period(harms, alpha)
     found_drift, no_drift = _drift(launches, direction, alpha)
     own = [one.baseline_value for one in harms if one.baseline_value is not None]
     few = 1 < len(own) <= _MOST_COMPARED
@@ -84,7 +84,7 @@ def beside(
         odd=odd_launches(_points(table, launches), looked_at=len(launches), alpha=alpha),
         absent={name: reason for name, reason in reasons.items() if reason},
     )
-    return Beside(companions=companions, notes=_notes(launches))
+    return Beside(companions=companions, notes=_notes(launches, harms))
 
 
 def launches_of(table: Table, statistic: Statistic, direction: Direction) -> tuple[Launch, ...]:
@@ -146,19 +146,24 @@ def one_way_of(values: Floats, groups: Ints) -> OneWay | None:
     )
 
 
-def _period(table: Table, harms: Sequence[RepetitionHarm], alpha: float) -> tuple[Period | None, str]:
-    """Which arm came second, from the slots of every repetition."""
+def orders_of(table: Table) -> list[bool | None]:
+    """Of each repetition, whether the candidate ran after the baseline; None where neither ran first."""
     r = len(table.numbers)
     first = np.full((r, 2), np.iinfo(np.int64).max)
     last = np.full((r, 2), np.iinfo(np.int64).min)
     np.minimum.at(first, (table.repetition, table.arm), table.slot)
     np.maximum.at(last, (table.repetition, table.arm), table.slot)
     second, before = first[:, 1] > last[:, 0], last[:, 1] < first[:, 0]
-    known = [place for place, one in enumerate(harms) if one.harm is not None]
-    if not all(second[place] or before[place] for place in known):
+    pairs = zip(second.tolist(), before.tolist(), strict=True)
+    return [True if after else False if ahead else None for after, ahead in pairs]
+
+
+def _period(harms: Sequence[RepetitionHarm], alpha: float) -> tuple[Period | None, str]:
+    known = [(one.harm, one.candidate_second) for one in harms if one.harm is not None]
+    ordered = [(harm, second) for harm, second in known if second is not None]
+    if len(ordered) < len(known):
         return None, "not testable: in some repetition neither arm ran before the other"
-    values = [harm for place in known if (harm := harms[place].harm) is not None]
-    return period(values, [bool(second[place]) for place in known], alpha=alpha)
+    return period([harm for harm, _ in ordered], [second for _, second in ordered], alpha=alpha)
 
 
 def _drift(launches: Sequence[Launch], direction: Direction, alpha: float) -> tuple[Drift | None, str]:
@@ -182,16 +187,18 @@ def _points(table: Table, launches: Sequence[Launch]) -> list[Point]:
     ]
 
 
-def _notes(launches: Sequence[Launch]) -> tuple[str, ...]:
-    """Launches that serve more than one repetition: their repetitions resemble each other."""
+def _notes(launches: Sequence[Launch], harms: Sequence[RepetitionHarm]) -> tuple[str, ...]:
+    """What is to be known of the launches and their order."""
     times: dict[str, int] = {}
     for one in launches:
         times[one.name] = times.get(one.name, 0) + 1
-    again = [name for name, count in times.items() if count > 1]
-    if not again:
-        return ()
-    text = (
-        f"{len(again)} of {len(times)} launches served more than one repetition: what differs from launch to "
-        "launch is not all in the interval, which is too narrow for the next launch"
-    )
-    return (text,)
+    again = sum(1 for count in times.values() if count > 1)
+    notes = []
+    if again:
+        notes.append(
+            f"{again} of {len(times)} launches served more than one repetition: what differs from launch to "
+            "launch is not all in the interval, which is too narrow for the next launch"
+        )
+    if len(harms) > 1 and len({one.candidate_second for one in harms} - {None}) == 1:
+        notes.append("one arm always ran first: a drift of the machine can't be told from the candidate")
+    return tuple(notes)
