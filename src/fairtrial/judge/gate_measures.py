@@ -11,6 +11,7 @@ from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenGate, Limits
 from fairtrial.schema.vocab import GateKind, GateOutcome, Metric, Phase, Statistic, Unit
 
+_NS_PER_US = 1e3
 _NS_PER_MS = 1e6
 _NS_PER_S = 1e9
 
@@ -100,6 +101,8 @@ def _amount(gate: FrozenGate, value: float) -> str:
 
 
 def _time(ns: float) -> str:
+    if ns < _NS_PER_US:
+        return f"{ns:.6g} ns"
     return f"{ns / _NS_PER_S:.6g} s" if ns >= _NS_PER_S else f"{ns / _NS_PER_MS:.6g} ms"
 
 

@@ -69,7 +69,7 @@ def _checked(loaded: LoadedPlugIn, view: GateView, size: str) -> Found:
     return Found(
         answer.outcome,
         _line(answer.population) or size,
-        _line(answer.observed) or "what it looks at",
+        _line(answer.observed) or "all",
         _line(answer.reason) or "its evaluator gives no reason",
     )
 

@@ -57,7 +57,7 @@ class GateAnswer:
     reason: str
     """Why this outcome; shown to people."""
     observed: str = ""
-    """What was seen, e.g. ``4 of 52 answers end in mid-word``."""
+    """What was seen of the population, e.g. ``4 cut``; "all" of it where it is empty."""
     population: str = ""
     """Of what, e.g. ``52 answers``; the populations in scope where it is empty."""
 

@@ -155,7 +155,7 @@ def test_texts_are_one_clean_line():
     found = asked(GateAnswer(GateOutcome.FAILED, " a\n b\ud800 " + "x" * 999, "", "  "))
     assert found.reason.startswith("a b? x")
     assert len(found.reason) == 300
-    assert (found.observed, found.population) == ("what it looks at", "8 populations")
+    assert (found.observed, found.population) == ("all", "8 populations")
     assert asked(GateAnswer(GateOutcome.FAILED, "")).reason == "its evaluator gives no reason"
 
 

@@ -1,6 +1,7 @@
 """Plug-in gates of plans: found by name, identified, or refused with the line and the reason."""
 
 import hashlib
+import re
 import sys
 
 import pytest
@@ -45,6 +46,18 @@ def test_the_example_package(tmp_path, monkeypatch):
     assert (few.kind, few.options, few.arms) == (GateKind.PLUG_IN, {"limit": 12}, ("B",))
     frozen = freeze(plan)
     assert freeze(check(expanded_toml(frozen.plan))).plan.gates == plan.gates
+
+
+def test_the_gates_of_the_documentation_are_gates(tmp_path, monkeypatch):
+    install_example(tmp_path, monkeypatch)
+    page = PACKAGE.parents[1] / "docs" / "how-to" / "gates.md"
+    blocks = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    shown = [block for block in blocks if block.startswith("[gates")]
+    assert len(shown) == 6
+    plan = MINIMAL.replace("[workloads.w]", "[workloads.chats]") + "phases = { measured = 24 }\n"
+    fetched = '[gates.fetched]\ncounter = "misses"\nat_least = 1\n'
+    kinds = {gate.kind for gate in check(plan + fetched + "".join(shown)).gates}
+    assert kinds == set(GateKind) - {GateKind.EQUALITY}
 
 
 def test_options_are_checked_by_the_plug_in_when_the_plan_is_read(tmp_path, monkeypatch):
