@@ -80,11 +80,7 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     """
     limit = _limit(harms, demand)
     values = tuple(one.harm for one in harms)
-    interval = _interval(harms, values, demand.alpha)
-    if any(one.lost for one in harms):  # what the others say is not what happened
-        interval = Interval(n=interval.n)
-    elif interval.sd == 0 and interval.n < MIN_REPETITIONS:  # two equal values are no certainty
-        interval = Interval(n=interval.n, mean=interval.mean, sd=interval.sd)
+    interval = _shown(_interval(harms, values, demand.alpha), lost=any(one.lost for one in harms))
     verdict, reason = _verdict(harms, interval, demand, limit)
     sensitivity = _sensitivities(harms, demand, limit)
     flags = _flags(harms, interval, demand)
@@ -161,6 +157,15 @@ def _limit(harms: Sequence[RepetitionHarm], demand: Demand) -> float:
         raise ValueError("a guardrail has a margin")
     baseline = median([one.baseline_value for one in harms if one.baseline_value is not None])
     return margin_of(demand.relative, demand.absolute, baseline)
+
+
+def _shown(interval: Interval, *, lost: bool) -> Interval:
+    """The part of an interval that says no more than was seen."""
+    if lost:  # what the others say is not what happened
+        return Interval(n=interval.n)
+    if interval.sd == 0 and interval.n < MIN_REPETITIONS:  # two equal values are no certainty
+        return Interval(n=interval.n, mean=interval.mean, sd=interval.sd)
+    return interval
 
 
 def _interval(harms: Sequence[RepetitionHarm], values: Sequence[float | None], alpha: float) -> Interval:
