@@ -5,12 +5,18 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
+from fairtrial.plan.order import wrong_looks
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.gates import always, circles
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.vocab import OrderSource
 
-_ALLOWED = "design.*, gates, gates.NAME.*, limits.* and workloads.NAME.requirements can be amended"
+_FACTS = frozenset({"host", "calibrates", "calibration"})
+"""Of a design: what was so when it was frozen. No later word changes it."""
+_ALLOWED = (
+    "design.* (not its host and calibration), gates, gates.NAME.*, limits.* and workloads.NAME.requirements "
+    "can be amended"
+)
 
 
 def amend(plan: FrozenPlan, changes: Mapping[str, object]) -> FrozenPlan:
@@ -62,7 +68,9 @@ def _amendable(steps: list[str]) -> bool:
     match steps:
         case ["gates"] | ["limits"]:
             return True
-        case ["design" | "limits", _]:
+        case ["design", field]:
+            return field not in _FACTS
+        case ["limits", _]:
             return True
         case ["gates", *name, field]:
             return bool(name) and field not in {"name", "kind"}
@@ -107,6 +115,10 @@ def _check_design(plan: FrozenPlan) -> None:
             raise UsageError(f"{order!r} is not a permutation of the arms", where="design.order")
     if not 0 < plan.design.alpha < 0.5:
         raise UsageError("alpha must be above 0 and below 0.5", where="design.alpha")
+    if not 0.5 <= plan.design.power < 1:
+        raise UsageError("power must be at least 0.5 and below 1", where="design.power")
+    for message in wrong_looks(plan.design.looks, len(plan.design.order)):
+        raise UsageError(message, where="design.looks")
 
 
 def _check_gates(plan: FrozenPlan) -> None:

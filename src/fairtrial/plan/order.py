@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 
 from fairtrial.plan.reader import Table, kind
@@ -81,6 +82,20 @@ def is_balanced(order: tuple[str, ...]) -> bool:
         return False
     places = (Counter(one[place] for one in order) for place in range(len(order[0])))
     return all(len(set(count.values())) == 1 and len(count) == len(order[0]) for count in places)
+
+
+def wrong_looks(looks: Sequence[int], repetitions: int) -> list[str]:
+    """What is wrong with declared looks; empty when nothing is, or none is declared."""
+    found: list[str] = []
+    if not looks:
+        return found
+    if any(later <= earlier for earlier, later in pairwise(looks)):
+        found.append("must increase")
+    if min(looks) < LEAST_FOR_A_VERDICT:
+        found.append(f"a look takes at least {LEAST_FOR_A_VERDICT} repetitions, not {min(looks)}")
+    if looks[-1] != repetitions:
+        found.append(f"the last look must be at all {repetitions} repetitions, not at {looks[-1]}")
+    return found
 
 
 def _rank(seed: int, block: int, text: str) -> bytes:
@@ -176,21 +191,10 @@ def _looks(table: Table, repetitions: int) -> tuple[int, ...]:
             "looks", f"must be a list of whole numbers, not {kind(value)}", f"for example [6, {repetitions}]"
         )
         return ()
-    wrong = _wrong_looks(whole, repetitions)
+    wrong = wrong_looks(whole, repetitions)
     for message in wrong:
         table.wrong("looks", message)
     return () if wrong else tuple(whole)
-
-
-def _wrong_looks(looks: list[int], repetitions: int) -> list[str]:
-    found = []
-    if any(later <= earlier for earlier, later in pairwise(looks)):
-        found.append("must increase")
-    if min(looks) < LEAST_FOR_A_VERDICT:
-        found.append(f"a look takes at least {LEAST_FOR_A_VERDICT} repetitions, not {min(looks)}")
-    if looks[-1] != repetitions:
-        found.append(f"the last look must be at all {repetitions} repetitions, not at {looks[-1]}")
-    return found
 
 
 def _check_enough(table: Table, order: tuple[str, ...]) -> None:
