@@ -201,17 +201,27 @@ class Divergence:
     p_more: float
     """One-sided exact p: small says that the candidate differs more often than the baseline itself."""
     p_two_sided: float
+    difference_low: float
+    """One-sided lower bound at alpha of ``between - within``."""
+    difference_high: float
+    """One-sided upper bound: below a declared rate, the candidate diverges no more often than that."""
 
 
-def divergence(between: Mapping[str, bool], within: Mapping[str, bool]) -> Divergence | None:
-    """McNemar's exact test over the cases that were compared in both ways.
+def divergence(
+    between: Mapping[str, bool], within: Mapping[str, bool], *, alpha: float = 0.05
+) -> Divergence | None:
+    """McNemar's exact test over the cases that were compared in both ways, and Tango's score interval.
 
     Args:
         between: By case, whether baseline and candidate differ.
         within: By case, whether two launches of the baseline differ.
+        alpha: One-sided, of the bounds.
 
     Returns:
         None where no case was compared in both ways.
+
+    Raises:
+        ValueError: ``alpha`` is out of range.
     """
     common = sorted(between.keys() & within.keys())
     if not common:
@@ -219,6 +229,7 @@ def divergence(between: Mapping[str, bool], within: Mapping[str, bool]) -> Diver
     only_between = sum(1 for case in common if between[case] and not within[case])
     only_within = sum(1 for case in common if within[case] and not between[case])
     more, two_sided = mcnemar(only_between, only_within)
+    low, high = paired_interval(only_between, only_within, len(common), alpha=alpha)
     return Divergence(
         cases=len(common),
         between=sum(between[case] for case in common) / len(common),
@@ -227,7 +238,48 @@ def divergence(between: Mapping[str, bool], within: Mapping[str, bool]) -> Diver
         only_within=only_within,
         p_more=more,
         p_two_sided=two_sided,
+        difference_low=low,
+        difference_high=high,
     )
+
+
+def paired_interval(only_one: int, only_other: int, n: int, *, alpha: float) -> tuple[float, float]:
+    """Bounds of the difference of two shares of the same cases, each one-sided at ``alpha``.
+
+    Tango (Statistics in Medicine 17, 1998): the differences that the score test for paired shares does
+    not reject. With no difference to reject it is McNemar's test without correction.
+
+    Args:
+        only_one: Cases that count for the first share only.
+        only_other: For the second only.
+        n: All cases.
+        alpha: One-sided.
+
+    Raises:
+        ValueError: The counts make no share, or ``alpha`` is out of range.
+    """
+    _check_count(only_one + only_other, n)
+    if min(only_one, only_other) < 0 or not 0 < alpha < 0.5:
+        raise ValueError(f"no interval from {only_one} and {only_other} of {n} at alpha {alpha}")
+    limit = -normal_quantile(alpha)
+
+    def rejected(difference: float) -> bool:
+        return abs(_paired_score(only_one, only_other, n, difference)) > limit
+
+    observed = (only_one - only_other) / n
+    return _edge(rejected, observed, -1.0), _edge(rejected, observed, 1.0)
+
+
+def _paired_score(only_one: int, only_other: int, n: int, difference: float) -> float:
+    """Tango's statistic; the share of cases for the second only is the most likely one (a quadratic)."""
+    b = -only_one - only_other + (2 * n - only_one + only_other) * difference
+    c = -only_other * difference * (1 - difference)
+    other = (math.sqrt(max(b * b - 8 * n * c, 0.0)) - b) / (4 * n)
+    variance = n * (2 * other + difference * (1 - difference))
+    distance = only_one - only_other - n * difference
+    if variance > 0:
+        return distance / math.sqrt(variance)
+    return 0.0 if abs(distance) < 1e-12 else math.copysign(1e300, distance)
 
 
 def mcnemar(only_one: int, only_other: int) -> tuple[float, float]:

@@ -161,9 +161,50 @@ def test_divergence():
     # 6 pairs disagree, 5 or more of them to one side: (6 + 1) / 64
     assert found.p_more == pytest.approx(7 / 64)
     assert found.p_two_sided == pytest.approx(14 / 64)
+    bounds = counts.paired_interval(5, 1, 52, alpha=0.05)
+    assert (found.difference_low, found.difference_high) == bounds
     assert counts.divergence({"a": True}, {"b": True}) is None
     with pytest.raises(ValueError, match="no test"):
         counts.mcnemar(-1, 0)
+
+
+@pytest.mark.parametrize(("b", "c", "n"), [(40, 20, 160), (5, 1, 52), (3, 0, 30), (12, 25, 40)])
+@pytest.mark.parametrize("difference", [-0.5, -0.05, 0.01, 0.3])
+def test_paired_score_by_the_likelihood(b, c, n, difference):
+    """Variance of (b - c)/n under the most likely shares that differ by so much, found numerically."""
+
+    def minus_log_likelihood(q):
+        p = q + difference
+        rest = (n - b - c) * math.log1p(-p - q) if n > b + c else 0
+        return -((b * math.log(p) if b else 0) + (c * math.log(q) if c else 0) + rest)
+
+    low, high = max(0, -difference) + 1e-12, (1 - difference) / 2 - 1e-12
+    q = scipy.optimize.minimize_scalar(
+        minus_log_likelihood, bounds=(low, high), method="bounded", options={"xatol": 1e-12}
+    ).x
+    p = q + difference
+    variance = (p + q - difference**2) / n
+    expected = ((b - c) / n - difference) / math.sqrt(variance)
+    assert counts._paired_score(b, c, n, difference) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(("b", "c"), [(9, 3), (40, 20), (1, 6)])
+def test_paired_score_of_no_difference_is_mcnemars(b, c):
+    expected = statsmodels_mcnemar([[10, b], [c, 10]], exact=False, correction=False).statistic
+    assert counts._paired_score(b, c, 200, 0.0) ** 2 == pytest.approx(expected, rel=1e-12)
+
+
+def test_paired_interval():
+    low, high = counts.paired_interval(5, 1, 52, alpha=0.05)
+    assert counts.paired_interval(1, 5, 52, alpha=0.05) == (pytest.approx(-high), pytest.approx(-low))
+    assert low < 4 / 52 < high
+    # No pair disagrees: the score is -n*d / sqrt(n*d*(1-d)) = -z, so d = z^2 / (n + z^2).
+    z2 = scipy.stats.norm.ppf(0.95) ** 2
+    assert counts.paired_interval(0, 0, 52, alpha=0.05)[1] == pytest.approx(z2 / (52 + z2), rel=1e-9)
+    assert counts.paired_interval(52, 0, 52, alpha=0.05)[1] == 1.0
+    for bad in ((1, 1, 0), (-1, 1, 5), (3, 3, 5)):
+        with pytest.raises(ValueError, match="no "):
+            counts.paired_interval(*bad, alpha=0.05)
 
 
 # scipy_docs.json holds three examples of tests that no verdict uses: Mann-Whitney and Wilcoxon compare
