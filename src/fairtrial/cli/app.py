@@ -56,7 +56,12 @@ app.command(
     group=_MORE,
 )
 app.command(f"{_VERBS}:note", name="note", help="Add a note to a trial's ledger.", group=_MORE)
-app.command(f"{_VERBS}:judge", name="judge", help="Derive the judgment again from the evidence.", group=_MORE)
+app.command(
+    "fairtrial.cli.judge_verb:judge",
+    name="judge",
+    help="Derive the judgment again from the evidence; or judge a file of rows.",
+    group=_MORE,
+)
 app.command(plan_app)
 app.command(serve_app)
 app.command(engine_app)

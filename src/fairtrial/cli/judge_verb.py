@@ -1,6 +1,6 @@
 """The verb that judges: a trial's directory, or a file of rows from anywhere. Each loads only its own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -59,8 +59,21 @@ def judge(
         from fairtrial.cli.rows_verbs import judge_rows
 
         return judge_rows(trial, rows or RowOptions(), codes or Codes(), json=json)
+    from fairtrial.trial.importing import is_imported
+
+    if is_imported(trial):
+        return _imported(trial, rows, codes, json=json)
     if rows is not None:
         raise UsageError("these options are for a file of rows", where=str(trial), hint="a trial has a plan")
     from fairtrial.cli.verbs import judge as judge_trial
 
     return judge_trial(trial, json=json, codes=codes)
+
+
+def _imported(trial: Path, rows: RowOptions | None, codes: Codes | None, *, json: bool) -> int:
+    """Judge a record that was imported; of the options for rows it takes the margin."""
+    if rows is not None and replace(rows, margin=None) != RowOptions():
+        raise UsageError("an imported record takes --margin only", where=str(trial))
+    from fairtrial.cli.import_verbs import judge_record_at
+
+    return judge_record_at(trial, margin=rows.margin if rows else None, json=json, codes=codes)

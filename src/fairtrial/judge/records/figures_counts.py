@@ -11,6 +11,7 @@ from fairtrial.schema.record_judgment import Agreement, Figure, FigureKind
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _WORDS: Mapping[str, int] = MappingProxyType({word: value for value, word in enumerate(_NUMBERS, start=1)})
 _LAUNCHES = re.compile(r"\b([\d,]+)\s+(?:fresh\s+)?(?:formal\s+)?(?:incarnations|launches)\b", re.IGNORECASE)
+_LONGEST = 2_000
 _LANES = re.compile(r"\b(\d+|" + "|".join(_WORDS) + r")\s+(?:lanes|workloads)\b", re.IGNORECASE)
 
 
@@ -91,7 +92,7 @@ def _launches(record: ImportedRecord, named: Mapping[str, Kept]) -> Iterator[Fig
 def _sentences(record: ImportedRecord) -> Iterator[tuple[Place, str]]:
     """Texts of the JSON documents: prose repeats them."""
     for kept in record.kept:
-        if kept.value.startswith('"'):
+        if kept.value.startswith('"') and len(kept.value) <= _LONGEST:
             yield kept.place, kept.value
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from fairtrial.schema.record import ImportedRecord, Place
 
-_PAIRS = re.compile(r"\b(?:AB|BA)(?:\s*[,|;]?\s+(?:AB|BA))+\b|\"(?:AB|BA)\"")
+_PAIRS = re.compile(r"\b(?:AB|BA)(?:(?:\s*[,|;]\s*|\s+)(?:AB|BA))*\b")
+_LONGEST = 2_000
 _PAIR = re.compile(r"AB|BA")
 ASSUMED = "order assumed: timestamps are not published"
 
@@ -35,7 +36,7 @@ def order_of(record: ImportedRecord) -> Order:
     texts = [(kept.place, kept.value) for kept in record.kept if kept.value.startswith('"')]
     texts += [(said.place, said.text) for said in record.statements]
     for place, text in texts:
-        for found in _PAIRS.finditer(text):
+        for found in _PAIRS.finditer(text[:_LONGEST]):
             pairs = tuple(_PAIR.findall(found[0]))
             if len(pairs) == repetitions:
                 return Order(pairs, ASSUMED, place)

@@ -26,9 +26,12 @@ from fairtrial.schema.record import (
 
 MOST_VALUES = 100_000
 """More values than this no record of results has; a table of requests belongs beside it."""
+MOST_POPULATIONS = 2_000
+"""Most rows of lanes and populations of arms."""
 MOST_TEXT = 32 * 2**20
 """Bytes of all values and their places together."""
 _LONGEST_KEY = 200
+_SMALLER = "leave tables of single requests out of the directory that is imported"
 
 _FLAGS = frozenset({"promotion_authorized", "promoted", "challenger_qualified", "complete", "verified"})
 DECISION_LABELS = "decision_labels"
@@ -87,7 +90,7 @@ class _Found:
             raise EvidenceError(
                 f"more than {MOST_VALUES:,} values or {MOST_TEXT // 2**20} MB of them: no record of results",
                 where=where.file,
-                hint="leave tables of single requests out of the directory that is imported",
+                hint=_SMALLER,
             )
 
 
@@ -123,6 +126,8 @@ def normalise(name: str, sources: Sequence[Source]) -> ImportedRecord:
             _walk(value, Here(source.path, ()), found)
         elif isinstance(value, str):
             _lines(source.path, value, found)
+    if sum(1 for one in found.items if isinstance(one, LaneRow | ArmResult)) > MOST_POPULATIONS:
+        raise EvidenceError(f"more than {MOST_POPULATIONS:,} rows of results", where=name, hint=_SMALLER)
     if not marked:
         raise UsageError(
             "no campaign record: no JSON file with a campaign_id, a decision or results",

@@ -10,7 +10,7 @@ _TIME = re.compile(r"(?<![\d.,])(\d+\.\d+)\s?(ms|s)\b")
 _JOINER = re.compile(r"^\s*(?:,|and|to|,\s*and|and\s+by)?\s*$")
 _RANGE = re.compile(r"^\s*to\s*$")
 _REPETITION = re.compile(r"\brepetition[- ](\d{1,3})\b|\br(\d{1,3})\b", re.IGNORECASE)
-_END = re.compile(r"(?<=[.;:])\s+")
+_END = re.compile(r"(?<=[.;])\s+")
 _LONGEST = 20_000
 """A sentence longer than this is none that a person wrote."""
 

@@ -153,9 +153,7 @@ def _well_typed(
 
 def arm_result(value: Mapping[str, object], here: Here) -> Read | None:
     """Counts and means of one population of one arm."""
-    out_of = count(value.get("attempts", value.get("requests")))
-    done = count(value.get("passed", value.get("completed")))
-    if out_of is None or done is None or len(here.steps) < 2:
+    if not _counts_of(value) or len(here.steps) < 2:
         return None
     numbers = {name: known for name, inner in value.items() if (known := number(inner)) is not None}
     group, arm = here.steps[-2:]
@@ -172,6 +170,11 @@ def arm_result(value: Mapping[str, object], here: Here) -> Read | None:
         eligible=eligible,
     )
     return Read((found,), frozenset(numbers) | {name for name, inner in named.items() if inner is not None})
+
+
+def _counts_of(value: Mapping[str, object]) -> bool:
+    out_of = count(value.get("attempts", value.get("requests")))
+    return out_of is not None and count(value.get("passed", value.get("completed"))) is not None
 
 
 _SIDES = ("baseline", "candidate")
@@ -201,6 +204,8 @@ def two_tables(value: Mapping[str, object], here: Here) -> Read | None:
     baseline, candidate = (mapping(value.get(name)) for name in _SIDES)
     changes = mapping(value.get(_CHANGES)) or {}
     if baseline is None or candidate is None or not _all_numbers(baseline, candidate, changes):
+        return None
+    if _counts_of(baseline) and _counts_of(candidate):  # two populations, read one by one
         return None
     group = last_name(here.steps)
     items = tuple(
