@@ -109,6 +109,7 @@ def _expect_new(into: Path) -> None:
 
 def _write(into: Path, record: ImportedRecord, sources: tuple[Source, ...]) -> None:
     """Beside its place first: a crash leaves no half of an import under its name."""
+    into = into.resolve()
     beside = into.with_name(f".{into.name}.{secrets.token_hex(8)}.tmp")
     with at_edge("make the directory", into.parent):
         into.parent.mkdir(parents=True, exist_ok=True)
