@@ -21,23 +21,12 @@ from fairtrial.schema.vocab import (
 from fairtrial.testing.evidence import (
     Script,
     default_counts,
-    default_reply,
     fabricate,
     with_facts,
     with_files,
 )
 from fairtrial.testing.small_plan import small_plan
-
-FOUR = ("AB", "BA", "BA", "AB")
-HOST = "9" * 64
-LATER_MS = (0.0, 0.9, 0.2, 0.5)
-"""By repetition, the same for both arms: nothing that grows with time."""
-
-
-def steady(where, case):
-    usual = default_reply(where, case)
-    shift = LATER_MS[where.repetition - 1] - (where.repetition - 1)
-    return replace(usual, ttft_ms=usual.ttft_ms + (shift / 2 if usual.cached_host else shift))
+from fairtrial.testing.steady import FOUR, HOST, steady_plan, steady_reply
 
 
 def calibration(plan, *, equality=(), **changes):
@@ -66,24 +55,14 @@ def calibration(plan, *, equality=(), **changes):
 
 
 def plan_of(level, *, calibrated=False, profile=None, token_ids=True, **changes):
-    plan = small_plan(FOUR, level)
-    arms = tuple(
-        arm.model_copy(
-            update={"recipe": arm.recipe.model_copy(update={"profile": profile or arm.recipe.profile})}
-        )
-        for arm in plan.arms
-    )
-    workloads = tuple(one.model_copy(update={"token_ids": token_ids}) for one in plan.workloads)
-    gates = plan.gates[:4]  # without equality and pressure
-    design = plan.design.model_copy(update={"host": HOST})
-    plan = plan.model_copy(update={"arms": arms, "workloads": workloads, "gates": gates, "design": design})
+    plan = steady_plan(level, profile=profile, token_ids=token_ids)
     if calibrated:
-        design = design.model_copy(update={"calibration": calibration(plan, **changes)})
+        design = plan.design.model_copy(update={"calibration": calibration(plan, **changes)})
         plan = plan.model_copy(update={"design": design})
     return plan
 
 
-def trial(plan, reply=steady, **script):
+def trial(plan, reply=steady_reply, **script):
     return fabricate(Script(plan=plan, reply=reply, **script))
 
 
@@ -180,7 +159,7 @@ def test_an_engine_without_a_metrics_page_is_excused_below_formal(level):
 @pytest.mark.parametrize("level", [Level.STANDARD, Level.FORMAL])
 def test_outputs_without_ids_are_asked_for_only_where_the_plan_asks_for_ids(level):
     def reply(where, case):
-        return replace(steady(where, case), with_ids=False)
+        return replace(steady_reply(where, case), with_ids=False)
 
     without = condition(judge(trial(plan_of(level, token_ids=False), reply)), Condition.OUTPUT_EQUAL)
     assert (without.holds, without.asked) == (None, level is Level.FORMAL)
@@ -192,7 +171,7 @@ def differing(cases):
     """B's output of these cases of ``returning`` differs, in every repetition."""
 
     def reply(where, case):
-        usual = steady(where, case)
+        usual = steady_reply(where, case)
         differs = (where.workload, where.arm) == ("returning", "B") and case.prompt in cases
         return replace(usual, ids=(1, 2, 3)) if differs else usual
 
@@ -219,7 +198,7 @@ def test_outputs_may_differ_as_much_as_the_baselines_own(differs, itself, holds)
 def drifting(where, case):
     """Each launch takes a little longer than the one before, in both arms."""
     slot = FOUR[where.repetition - 1].index(where.arm) + 2 * (where.repetition - 1)
-    usual = steady(where, case)
+    usual = steady_reply(where, case)
     return replace(usual, ttft_ms=usual.ttft_ms * 1.05**slot) if where.workload == "cold" else usual
 
 
