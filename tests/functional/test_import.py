@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fairtrial.schema.errors import UsageError
+from fairtrial.trial.importing import import_record
+
 SPEC = importlib.util.spec_from_file_location(
     "small_record", Path(__file__).resolve().parents[1] / "unit" / "judge" / "records" / "conftest.py"
 )
@@ -119,3 +122,9 @@ def test_what_was_changed_since_is_refused(program, record):
     assert "not what its original files give" in program.run("judge", "kept", code=4).stderr
     derived.write_bytes(text)
     program.run("judge", "kept")
+
+
+def test_a_directory_that_one_stands_in_is_not_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="stands in it"):
+        import_record(tmp_path / "nowhere", Path())

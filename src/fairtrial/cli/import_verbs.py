@@ -15,7 +15,8 @@ from fairtrial.report.words import count
 from fairtrial.schema.document import Report
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.vocab import ExitCode, Recommendation
-from fairtrial.trial.importing import RECORD_FILE, import_record, judge_imported, write_judgment
+from fairtrial.trial.imported import RECORD_FILE
+from fairtrial.trial.importing import import_record, judge_imported, write_judgment
 
 _REPORT = "report.html"
 _CODES = {

@@ -59,7 +59,7 @@ def judge(
         from fairtrial.cli.rows_verbs import judge_rows
 
         return judge_rows(trial, rows or RowOptions(), codes or Codes(), json=json)
-    from fairtrial.trial.importing import is_imported
+    from fairtrial.trial.imported import is_imported
 
     if is_imported(trial):
         return _imported(trial, rows, codes, json=json)

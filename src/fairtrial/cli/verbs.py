@@ -11,7 +11,6 @@ from fairtrial.cli.budgeting import within
 from fairtrial.cli.calibrating import Variant, finish_calibration, is_calibration
 from fairtrial.cli.campaigns import built_in
 from fairtrial.cli.ending import Codes, exit_code, halt_line, judgment_code
-from fairtrial.cli.import_verbs import judge_record_at, report_of_record
 from fairtrial.cli.output import console, put, put_json, say
 from fairtrial.cli.planning import announce, as_found, frozen_here, sound_plan
 from fairtrial.cli.progress import Show
@@ -23,12 +22,13 @@ from fairtrial.report.html import render_html
 from fairtrial.report.json_form import render_json
 from fairtrial.report.markdown import render_markdown
 from fairtrial.report.terminal import render_terminal
+from fairtrial.schema.document import Report
 from fairtrial.schema.errors import EvidenceError, UsageError
 from fairtrial.schema.facts import Fact
 from fairtrial.schema.vocab import ExitCode
 from fairtrial.trial.actions import HaltReason
 from fairtrial.trial.directory import expect_new, open_trial
-from fairtrial.trial.importing import is_imported
+from fairtrial.trial.imported import is_imported
 from fairtrial.trial.notes import check_note, leave_in_inbox, record_note
 from fairtrial.trial.outcome import judge_trial, write_outcome
 from fairtrial.trial.presence import as_at_start, start_of
@@ -140,8 +140,6 @@ def status(trial: Trial, /, *, json: Json = False) -> int:
 
 def judge(trial: Trial, /, *, json: Json = False, codes: CodesOf = None) -> int:
     """Derive the judgment again from the evidence and write it beside it."""
-    if is_imported(trial):
-        return judge_record_at(trial, json=json, codes=codes)
     outcome = judge_trial(_opened(trial))
     page = write_outcome(trial, outcome)
     if json:
@@ -164,7 +162,7 @@ def report(
     json: Json = False,
 ) -> int:
     """Show the report of a trial, as far as it has come."""
-    built = report_of_record(trial) if is_imported(trial) else judge_trial(_opened(trial)).report
+    built = _of_record(trial) if is_imported(trial) else judge_trial(_opened(trial)).report
     form = "json" if json else form
     if form == "terminal" and output is None:
         render_terminal(built, console())
@@ -212,6 +210,12 @@ def finish(end: SessionEnd, *, json: bool, codes: Codes) -> int:
         put_line = say if json else put
         put_line(f"report: {page}")
     return code
+
+
+def _of_record(directory: Path) -> Report:
+    from fairtrial.cli.import_verbs import report_of_record  # what reads records takes time to load
+
+    return report_of_record(directory)
 
 
 def _facts(trial: Path) -> list[Fact]:

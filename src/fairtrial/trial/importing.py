@@ -13,8 +13,8 @@ from fairtrial.judge.records.reading import Source, normalise
 from fairtrial.schema.errors import EvidenceError, UsageError
 from fairtrial.schema.record import ImportedRecord
 from fairtrial.schema.record_judgment import RecordJudgment
+from fairtrial.trial.imported import RECORD_FILE
 
-RECORD_FILE = "record.json"
 JUDGMENT_FILE = "record-judgment.json"
 ORIGINAL = "original"
 FILE_LIMIT = 16 * 2**20
@@ -105,6 +105,8 @@ def _public(path: Path) -> str:
 def _expect_new(into: Path) -> None:
     if into.is_symlink() or (into.exists() and (not into.is_dir() or any(into.iterdir()))):
         raise UsageError("something is there already", where=str(into), hint="name a new one with --into")
+    if into.resolve() == Path.cwd():
+        raise UsageError("it would be replaced while one stands in it", where=str(into), hint="name another")
 
 
 def _write(into: Path, record: ImportedRecord, sources: tuple[Source, ...]) -> None:
@@ -126,11 +128,6 @@ def _write(into: Path, record: ImportedRecord, sources: tuple[Source, ...]) -> N
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
-
-
-def is_imported(directory: Path) -> bool:
-    """Whether a directory holds an imported record."""
-    return (directory / RECORD_FILE).is_file()
 
 
 def open_record(directory: Path) -> ImportedRecord:
