@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 _HINT = f"a row has {', '.join(COLUMNS)}"
-_CODED = frozenset({"arm", "launch", "case"})
+_NAMES = frozenset({"arm", "launch", "case"})
 
 
 def read_rows(path: Path) -> dict[str, Any]:
@@ -31,13 +31,15 @@ def read_rows(path: Path) -> dict[str, Any]:
 
     try:
         scan = _scan(path)
-        missing = [name for name in COLUMNS if name not in scan.collect_schema().names()]
+        types = scan.collect_schema()
+        missing = [name for name in COLUMNS if name not in types]
         if missing:
             said = (
                 f"the columns {', '.join(missing)} are" if len(missing) > 1 else f"the column {missing[0]} is"
             )
             raise UsageError(f"{said} missing", where=where, hint=_HINT)
-        frame = scan.select(COLUMNS).collect()
+        texts = [name for name in COLUMNS if name in _NAMES and types[name] == pl.String]
+        frame = scan.select(COLUMNS).with_columns(pl.col(texts).cast(pl.Categorical)).collect()
     except pl.exceptions.SchemaFieldNotFoundError as error:
         raise UsageError(f"the column {_first(error)} is missing", where=where, hint=_HINT) from error
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -67,26 +69,27 @@ def _scan(path: Path) -> "pl.LazyFrame":
 
 def _column(series: Any) -> Any:
     """Names as numbers where it is one of names; anything else as it is."""
-    import numpy as np
     import polars as pl
 
     from fairtrial.judge.rows_types import Coded
 
-    if series.name not in _CODED or series.dtype not in {pl.String, pl.Categorical, pl.Enum}:
+    if series.name not in _NAMES or not isinstance(series.dtype, pl.Categorical | pl.Enum):
         return series
-    text = series.cast(pl.String)
-    coded = (
-        text.set(text == "", None).cast(pl.Categorical) if (text == "").any() else series.cast(pl.Categorical)
-    )
-    codes = coded.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    codes = series.to_physical().cast(pl.Int64)
+    if series.null_count():
+        codes = codes.fill_null(-1)
+    codes = codes.to_numpy(writable=True)
+    unnamed = series == ""
+    if unnamed.any():
+        codes[unnamed.fill_null(value=False).to_numpy()] = -1
     if series.name == "case":
         return Coded(codes, ())
-    place = codes.max(initial=-1) + 1
-    names = [""] * int(place)
-    for name, code in zip(coded.unique().to_list(), coded.unique().to_physical().to_list(), strict=True):
-        if code is not None:
+    different = series.unique().drop_nulls()
+    names = [""] * (int(codes.max(initial=-1)) + 1)
+    for name, code in zip(different.to_list(), different.to_physical().to_list(), strict=True):
+        if name:
             names[code] = name
-    return Coded(np.asarray(codes), names)
+    return Coded(codes, names)
 
 
 def _first(error: Exception) -> str:

@@ -1,7 +1,9 @@
 """Judge a file of rows: the verdict engine without a trial around it."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from types import MappingProxyType
 
 from fairtrial.cli.codes import Codes
@@ -34,8 +36,12 @@ def judge_rows(file: Path, options: RowOptions, codes: Codes, *, json: bool) -> 
     """
     if options.role is Role.GUARDRAIL and options.margin is None:
         raise UsageError("a guardrail needs a margin", hint="how much worse is still no worse: --margin 5%")
+    ahead = Thread(target=import_module, args=("scipy.special",))
+    ahead.start()  # it takes as long to load as polars takes to read, on another processor
+    columns = read_rows(file)
+    ahead.join()
     result = compare(
-        read_rows(file),
+        columns,
         margin=None if options.margin is None else _share("--margin", options.margin),
         role=options.role,
         better=options.better,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.judge.rows_harm import FAILED, VALUE, Arm, statistic_of
+from fairtrial.judge.rows_harm import FAILED, Arm, statistic_of
 from fairtrial.judge.rows_table import Table
 from fairtrial.judge.rows_types import Floats, Ints, codes_of
 from fairtrial.schema.verdict import Companions, Drift, LaunchSpread, Period
@@ -97,7 +97,7 @@ def launches_of(table: Table, statistic: Statistic, direction: Direction) -> tup
     found = []
     for at, key in enumerate(keys.tolist()):
         rows = order[ends[at] : ends[at + 1]]
-        requests = Arm(table.value[rows], np.where(table.ok[rows], VALUE, FAILED))
+        requests = Arm(table.value[rows], (FAILED + table.ok[rows]).astype(np.int8))
         repetition, arm = divmod(key // names, 2)
         value = statistic_of(requests, statistic, direction)
         found.append(Launch(arm, table.numbers[repetition], table.launches[key % names], slots[at], value))

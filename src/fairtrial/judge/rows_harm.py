@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from fairtrial.judge.rows_table import Table
-from fairtrial.judge.rows_types import Floats, Ints, codes_of
+from fairtrial.judge.rows_types import Floats, States
 from fairtrial.schema.verdict_vocab import Estimand
 from fairtrial.schema.vocab import Direction, Statistic
 from fairtrial.stats.harm import QUANTILES, RepetitionHarm, Side, harm_of
@@ -20,7 +20,7 @@ from fairtrial.stats.least import MIN_REQUESTS, PERCENTS
 from fairtrial.stats.paired import MIN_TO_TRIM
 from fairtrial.stats.quantiles import rank
 
-MISSING, FAILED, VALUE = 0, 1, 2
+MISSING, FAILED, VALUE = 0, 1, 2  # FAILED + ok
 _SMALL, _LARGE = 1e-300, 1e300
 
 
@@ -29,7 +29,7 @@ class Arm:
     """One arm's requests of one repetition, in the order of its cases."""
 
     value: Floats
-    state: Ints
+    state: States
     """Whether there is no row, a failure, or a value."""
 
     def count(self, state: int) -> int:
@@ -42,7 +42,7 @@ class Arm:
         state = FAILED if value is None else VALUE
         return Arm(
             np.where(missing, np.nan if value is None else value, self.value),
-            np.where(missing, state, self.state),
+            np.where(missing, np.int8(state), self.state),
         )
 
     def values(self) -> Floats:
@@ -69,13 +69,12 @@ def harms_of(table: Table, estimand: Estimand, direction: Direction) -> list[Rep
 
 def _repetitions(table: Table) -> Iterator[tuple[Arm, Arm]]:
     """Both arms of every repetition, their requests put side by side by case."""
-    keys, place = codes_of(table.repetition * table.cases + table.case)
-    value = np.full((2, len(keys)), np.nan)
-    state = np.zeros((2, len(keys)), dtype=np.int64)
-    value[table.arm, place] = table.value
-    state[table.arm, place] = np.where(table.ok, VALUE, FAILED)
-    ends = np.searchsorted(keys, np.arange(len(table.numbers) + 1) * table.cases).tolist()
-    for begin, end in pairwise(ends):
+    pairs = table.ends[-1]
+    value = np.full((2, pairs), np.nan)
+    state = np.zeros((2, pairs), dtype=np.int8)
+    value[table.arm, table.pair] = table.value
+    state[table.arm, table.pair] = FAILED + table.ok
+    for begin, end in pairwise(table.ends):
         yield Arm(value[0, begin:end], state[0, begin:end]), Arm(value[1, begin:end], state[1, begin:end])
 
 

@@ -40,9 +40,10 @@ class Table:
     arm: Ints
     launch: Ints
     """Place of each row's launch among ``launches``."""
-    case: Ints
-    """A number for each case, ascending from 0."""
-    cases: int
+    pair: Ints
+    """A number for each case of each repetition, from 0: by repetition, then by case."""
+    ends: tuple[int, ...]
+    """Of each repetition, the first of its pairs, and at the end how many pairs there are."""
     value: Floats
     """Positive; NaN where the request failed."""
     ok: Mask
@@ -67,11 +68,11 @@ class Problems:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def at(self, mask: Mask, text: str) -> None:
+    def at(self, mask: Mask | None, text: str) -> None:
         """Note that the marked rows have this problem, if any is marked."""
-        rows = np.flatnonzero(mask)
+        rows = () if mask is None else np.flatnonzero(mask)
         if len(rows):
-            self.lines.append(f"{text} in {rows_named((rows + 1).tolist())}")
+            self.lines.append(f"{text} in {rows_named([int(row) + 1 for row in rows])}")
 
     def stop(self) -> None:
         """End here if there was any problem.
@@ -101,6 +102,8 @@ def table_of(columns: Mapping[str, Any], baseline: str | None) -> Table:
     arms, arm = _arms(typed.arm, baseline)
     numbers, repetition = codes_of(typed.repetition)
     cases, case = codes_of(typed.case.codes)
+    pairs, pair = codes_of(repetition * len(cases) + case)
+    ends = np.searchsorted(pairs, np.arange(len(numbers) + 1) * len(cases))
     table = Table(
         arms=arms,
         numbers=tuple(numbers.tolist()),
@@ -109,8 +112,8 @@ def table_of(columns: Mapping[str, Any], baseline: str | None) -> Table:
         slot=typed.slot,
         arm=arm,
         launch=typed.launch.codes,
-        case=case,
-        cases=len(cases),
+        pair=pair,
+        ends=tuple(ends.tolist()),
         value=typed.value,
         ok=typed.ok,
     )
@@ -133,8 +136,8 @@ def _typed(columns: Mapping[str, Any], problems: Problems) -> Typed:
     ok, no_ok = truths_of(arrays["ok"])
     problems.at(no_ok, "ok is neither true nor false")
     value, not_number = numbers_of(arrays["value"])
-    problems.at(ok & not_number, "value is not a finite number")
-    problems.at(ok & ~not_number & ~(value > 0), "value is not above 0, so it has no logarithm,")
+    problems.at(None if not_number is None else ok & not_number, "value is not a finite number")
+    problems.at(ok & (value <= 0), "value is not above 0, so it has no logarithm,")
     return Typed(repetition=repetition, slot=slot, value=np.where(ok, value, np.nan), ok=ok, **named)
 
 
@@ -150,8 +153,9 @@ def _same_length(arrays: Mapping[str, Any]) -> None:
 
 
 def _named(column: Any, name: str, problems: Problems) -> Coded:
-    coded, absent = (column, column.codes < 0) if isinstance(column, Coded) else names_of(column)
-    problems.at(absent, f"{name} is not a name (text or a whole number)")
+    coded = column if isinstance(column, Coded) else names_of(column)
+    if coded.codes.min(initial=0) < 0:
+        problems.at(coded.codes < 0, f"{name} is not a name (text or a whole number)")
     return coded
 
 
@@ -175,12 +179,14 @@ def _arms(coded: Coded, baseline: str | None) -> tuple[tuple[str, str], Ints]:
 
 def _together(table: Table, problems: Problems) -> None:
     """What only shows when rows are looked at together."""
-    pair = (table.repetition * 2 + table.arm) * table.cases + table.case
-    problems.at(_again(pair), "a case comes again within its repetition and arm")
+    problems.at(
+        _again(table.pair * 2 + table.arm, 2 * table.ends[-1]),
+        "a case comes again within its repetition and arm",
+    )
     arms_of_launch = np.zeros((len(table.launches), 2), dtype=np.bool_)
     arms_of_launch[table.launch, table.arm] = True
     both = np.asarray(arms_of_launch.all(axis=1))
-    problems.at(both[table.launch], "a launch is of both arms")
+    problems.at(both[table.launch] if both.any() else None, "a launch is of both arms")
     arms_of_repetition = np.zeros((len(table.numbers), 2), dtype=np.bool_)
     arms_of_repetition[table.repetition, table.arm] = True
     lone = np.flatnonzero(~arms_of_repetition.all(axis=1))
@@ -189,11 +195,12 @@ def _together(table: Table, problems: Problems) -> None:
         problems.lines.append(f"repetition {table.numbers[place]} has no row of the arm {absent}")
 
 
-def _again(keys: Ints) -> Mask:
-    """Where a key was there before."""
-    different, place = codes_of(keys)
-    if len(different) == len(keys):
-        return np.zeros(len(keys), dtype=np.bool_)
-    first = np.full(len(different), len(keys), dtype=np.int64)
-    np.minimum.at(first, place, np.arange(len(keys)))
-    return np.asarray(first[place] != np.arange(len(keys)))
+def _again(keys: Ints, most: int) -> Mask | None:
+    """Where a key, of so many from 0, was there before; None where none was."""
+    there = np.zeros(most, dtype=np.bool_)
+    there[keys] = True
+    if np.count_nonzero(there) == len(keys):
+        return None
+    first = np.full(most, len(keys), dtype=np.int64)
+    np.minimum.at(first, keys, np.arange(len(keys)))
+    return np.asarray(first[keys] != np.arange(len(keys)))

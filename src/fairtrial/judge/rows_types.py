@@ -14,6 +14,7 @@ from fairtrial.schema.errors import UsageError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+States = NDArray[np.int8]
 
 MOST_WHOLE = 2**53
 """Beyond it a whole number has no exact floating-point value."""
@@ -47,46 +48,49 @@ def array_of(column: Any, name: str) -> NDArray[Any]:
     return np.asarray(found)
 
 
-def numbers_of(array: NDArray[Any]) -> tuple[Floats, Mask]:
-    """Finite numbers, and where there is none (NaN stands there)."""
+def numbers_of(array: NDArray[Any]) -> tuple[Floats, Mask | None]:
+    """Finite numbers, and where there is none (NaN stands there); no mask where all are."""
     if array.dtype.kind in "fiu":
-        found = array.astype(np.float64)
+        found = array.astype(np.float64, copy=False)
     elif array.dtype.kind == "O":
         found = np.array([_number(item) for item in array.tolist()], dtype=np.float64)
     else:
         found = np.full(len(array), np.nan)
-    bad = ~np.isfinite(found)
-    return np.where(bad, np.nan, found), bad
+    good = np.isfinite(found)
+    return (found, None) if good.all() else (np.where(good, found, np.nan), ~good)
 
 
-def wholes_of(array: NDArray[Any]) -> tuple[Ints, Mask]:
-    """Whole numbers, and where there is none (0 stands there)."""
+def wholes_of(array: NDArray[Any]) -> tuple[Ints, Mask | None]:
+    """Whole numbers, and where there is none (0 stands there); no mask where all are."""
     if array.dtype.kind == "i":
-        found = array.astype(np.int64)
-        bad = (found < -MOST_WHOLE) | (found > MOST_WHOLE)
-        return np.where(bad, 0, found), bad
-    numbers, bad = numbers_of(array)
-    bad = bad | (numbers != np.floor(numbers)) | (np.abs(numbers) > MOST_WHOLE)
+        whole = array.astype(np.int64, copy=False)
+        if not len(whole) or (whole.min() >= -MOST_WHOLE and whole.max() <= MOST_WHOLE):
+            return whole, None
+        bad = (whole < -MOST_WHOLE) | (whole > MOST_WHOLE)
+        return np.where(bad, 0, whole), bad
+    numbers, none = numbers_of(array)
+    fraction = (numbers != np.floor(numbers)) | (np.abs(numbers) > MOST_WHOLE)
+    bad = fraction if none is None else fraction | none
     return np.where(bad, 0, numbers).astype(np.int64), bad
 
 
-def truths_of(array: NDArray[Any]) -> tuple[Mask, Mask]:
-    """True and false, and where there is neither (false stands there)."""
+def truths_of(array: NDArray[Any]) -> tuple[Mask, Mask | None]:
+    """True and false, and where there is neither (false stands there); no mask where all are."""
     if array.dtype.kind == "b":
-        return array.astype(np.bool_), _none(len(array))
+        return array, None
     items = array.tolist() if array.dtype.kind == "O" else [None] * len(array)
     bad = np.array([not isinstance(item, bool | np.bool_) for item in items], dtype=np.bool_)
-    return np.array([item is True or item is np.True_ for item in items], dtype=np.bool_), bad
+    return np.array([isinstance(item, bool | np.bool_) and bool(item) for item in items], dtype=np.bool_), bad
 
 
-def names_of(array: NDArray[Any]) -> tuple[Coded, Mask]:
-    """Names as numbers in the order they appear, and where there is none.
+def names_of(array: NDArray[Any]) -> Coded:
+    """Names as numbers, negative where there is none.
 
     A name is text that is not empty, or a whole number, which is its decimal text.
     """
     if array.dtype.kind in "iu":
         different, codes = np.unique(array, return_inverse=True)
-        return Coded(codes.astype(np.int64), [str(item) for item in different.tolist()]), _none(len(array))
+        return Coded(codes.astype(np.int64), [str(item) for item in different.tolist()])
     items = array.tolist()
     if set(map(type, items)) - {str}:
         items = [_name(item) for item in items]
@@ -95,11 +99,7 @@ def names_of(array: NDArray[Any]) -> tuple[Coded, Mask]:
     codes = np.fromiter(map(places.__getitem__, items), dtype=np.int64, count=len(items))
     if absent:
         codes[np.isin(codes, list(absent))] = -1
-    return Coded(codes, [str(name) for name in places]), codes < 0
-
-
-def _none(n: int) -> Mask:
-    return np.zeros(n, dtype=np.bool_)
+    return Coded(codes, [str(name) for name in places])
 
 
 def _number(item: object) -> float:
@@ -126,7 +126,10 @@ def codes_of(keys: Ints) -> tuple[Ints, Ints]:
     if high - low > 8 * len(keys) + 1024:
         different, codes = np.unique(keys, return_inverse=True)
         return different, codes.astype(np.int64)
+    shifted = keys if low == 0 else keys - low
     there = np.zeros(high - low + 1, dtype=np.bool_)
-    there[keys - low] = True
+    there[shifted] = True
+    if there.all():
+        return np.arange(low, high + 1), shifted
     place = np.cumsum(there) - 1
-    return np.flatnonzero(there) + low, place[keys - low]
+    return np.flatnonzero(there) + low, place[shifted]
