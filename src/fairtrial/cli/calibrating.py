@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from fairtrial.cli.calibration_text import made_json, put_made
 from fairtrial.cli.ending import Codes, exit_code, halt_line
 from fairtrial.cli.output import put_json, say
+from fairtrial.judge.unusable import unusable
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.vocab import ExitCode
 from fairtrial.trial.actions import HaltReason
@@ -71,5 +72,7 @@ def finish_calibration(end: SessionEnd, *, json: bool) -> int:
             put_json(made_json(made))
         else:
             put_made(made)
+            if lacking := unusable(outcome.judgment.cells):
+                put(f"beware: {lacking}; the noise is that of such cells")
         say(f"report: {page}")
     return ExitCode.INCOMPLETE if made.unfit else ExitCode.DONE

@@ -42,9 +42,12 @@ def asked_for(plan: FrozenPlan) -> frozenset[Condition]:
     """The conditions that make a cell of this plan usable.
 
     Whoever starts its servers itself must show at every level that they are fresh; only servers
-    that already ran are excused, which no level above quick accepts.
+    that already ran are excused, which no level above quick accepts. A trial that makes a
+    calibration needs none.
     """
     asked = ASKED[plan.level]
+    if plan.design.calibrates:
+        asked -= {Condition.CALIBRATION_VALID}
     if any(attached(plan, arm.name) for arm in plan.arms):
         return asked
     return asked | {Condition.FRESH_LAUNCH}
