@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from fairtrial.cli.calibration_text import made_json, put_made
 from fairtrial.cli.ending import Codes, exit_code, halt_line
-from fairtrial.cli.output import put_json, say
+from fairtrial.cli.output import put, put_json, say
 from fairtrial.judge.unusable import unusable
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.vocab import ExitCode
