@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from fairtrial.cli.reference import command_reference
 from fairtrial.schema.bench import BenchHeader, BenchRow, BenchSummary
+from fairtrial.schema.calibration import Calibration
 from fairtrial.schema.client import ClientReport
 from fairtrial.schema.doctor import Diagnosis
 from fairtrial.schema.document import Report
@@ -18,6 +19,8 @@ from fairtrial.schema.identity import Identity
 from fairtrial.schema.judgment import Judgment
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenPlan
+from fairtrial.schema.record import ImportedRecord
+from fairtrial.schema.record_judgment import RecordJudgment
 from fairtrial.schema.requests import Capture, RequestRecord, TableHeader
 from fairtrial.schema.vocab import ExitCode
 from fairtrial.trial.amending import Amendment
@@ -39,6 +42,9 @@ DOCUMENTS = {
     "bench-summary": BenchSummary,
     "client": ClientReport,
     "doctor": Diagnosis,
+    "calibration": Calibration,
+    "record": ImportedRecord,
+    "record-judgment": RecordJudgment,
 }
 
 EXIT_MEANINGS = {
