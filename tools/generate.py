@@ -57,8 +57,8 @@ EXIT_MEANINGS = {
     "too slow",
     ExitCode.VERIFICATION_FAILED: "verification failed",
     ExitCode.NOT_RESTORED: "the baseline is not restored; the error line holds the command that will",
-    ExitCode.BISECT_SKIP: "only with `--bisect`, where 0 is good and 1 is bad: no verdict, or an error before "
-    "one; `git bisect run` skips this revision",
+    ExitCode.BISECT_SKIP: "only with `--bisect`, where 0 is good and 1 is bad: no verdict, or an error "
+    "before one; `git bisect run` skips this revision",
     ExitCode.INTERRUPTED: "a person stopped the run; the baseline is restored, what was measured is kept",
     ExitCode.BISECT_ABORT: "only with `--bisect`, instead of 6: the baseline is not restored, and "
     "`git bisect run` stops",
