@@ -15,6 +15,7 @@ PAGES = [
     ROOT / "docs" / "how-to" / "load.md",
     ROOT / "docs" / "how-to" / "bench.md",
     ROOT / "docs" / "how-to" / "doctor.md",
+    ROOT / "docs" / "how-to" / "power.md",
 ]
 EXAMPLE_URL = "http://127.0.0.1:8000"
 """Where the pages have the server that they measure."""
@@ -71,7 +72,15 @@ def test_every_verb_is_documented(program):
     ):
         assert f"fairtrial {verb}" in reference
         assert program.run(verb, "--help").stdout.strip()
-    for verb in ("plan check", "plan show", "plan freeze", "plan amend", "serve load", "engine serve"):
+    for verb in (
+        "plan check",
+        "plan show",
+        "plan freeze",
+        "plan power",
+        "plan amend",
+        "serve load",
+        "engine serve",
+    ):
         assert f"fairtrial {verb}" in reference
 
 

@@ -59,9 +59,10 @@ def check(plan: PlanPath, /, *, into: Into = None, json: Json = False) -> int:
             },
         )
         return ExitCode.USAGE
-    remarks = [remark.line() for remark in checked.notes]
-    running = not_looked_at(checked)
     seen = outlook(checked)
+    remarks = [remark.line() for remark in checked.notes]
+    remarks += seen.stored.remarks if seen.stored else ()
+    running = not_looked_at(checked)
     if json:
         notes = [*remarks, running] if running else remarks
         power = power_json(seen.power, seen.planned_with)
