@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fairtrial.plan.checked import CheckedPlan
 from fairtrial.plan.estimate import estimate
 from fairtrial.plan.order import LEAST_FOR_A_VERDICT, balanced
+from fairtrial.plan.power import alpha_of_look
 from fairtrial.schema.errors import UsageError
 from fairtrial.schema.plan import Design, FrozenGate, FrozenPlan, FrozenWorkload
 from fairtrial.schema.schedule import until
@@ -136,11 +137,10 @@ def visible_harm(design: Design, sd: float | None = None) -> float | None:
         design: Repetitions, alpha, looks and power.
         sd: Spread of a repetition's log ratio; None takes the one that the plan assumes.
     """
-    alpha = design.alpha / max(1, len(design.looks))
     spread = design.assumed_sd if sd is None else sd
     if len(design.order) < LEAST_FOR_A_VERDICT:
         return None
-    seen = smallest_visible(spread, len(design.order), alpha=alpha, power=design.power)
+    seen = smallest_visible(spread, len(design.order), alpha=alpha_of_look(design), power=design.power)
     return None if seen is None or seen > _BEYOND else math.expm1(seen)
 
 
