@@ -21,6 +21,7 @@ from fairtrial.plan.budget import budget_seconds
 from fairtrial.report.html import render_html
 from fairtrial.report.json_form import render_json
 from fairtrial.report.markdown import render_markdown
+from fairtrial.report.pull_request import render_pull_request
 from fairtrial.report.terminal import render_terminal
 from fairtrial.schema.document import Report
 from fairtrial.schema.errors import EvidenceError, UsageError
@@ -156,19 +157,34 @@ def report(
     /,
     *,
     form: Annotated[
-        Literal["terminal", "md", "html", "json"], Parameter("--format", help="How to render it.")
+        Literal["terminal", "md", "html", "json", "pr"],
+        Parameter("--format", help="How to render it; pr is the short form for a pull request."),
     ] = "terminal",
     output: Annotated[Path | None, Parameter(("--output", "-o"), help="Write to this file.")] = None,
     json: Json = False,
 ) -> int:
     """Show the report of a trial, as far as it has come."""
-    built = _of_record(trial) if is_imported(trial) else judge_trial(_opened(trial)).report
     form = "json" if json else form
+    if form == "pr":
+        return _given(_for_pull_request(trial), output)
+    built = _of_record(trial) if is_imported(trial) else judge_trial(_opened(trial)).report
     if form == "terminal" and output is None:
         render_terminal(built, console())
         return ExitCode.DONE
     renderers = {"terminal": render_markdown, "md": render_markdown, "html": render_html, "json": render_json}
-    text = renderers[form](built)
+    return _given(renderers[form](built), output)
+
+
+def _for_pull_request(trial: Path) -> str:
+    if is_imported(trial):
+        raise UsageError(
+            "an imported record has no form for a pull request", where=str(trial), hint="use --format md"
+        )
+    outcome = judge_trial(_opened(trial))
+    return render_pull_request(outcome.plan, outcome.judgment)
+
+
+def _given(text: str, output: Path | None) -> int:
     if output is None:
         put(text)
     else:

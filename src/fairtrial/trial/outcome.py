@@ -16,6 +16,7 @@ from fairtrial.report.json_form import render_json
 from fairtrial.report.markdown import render_markdown
 from fairtrial.schema.document import Report
 from fairtrial.schema.judgment import Judgment
+from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.schedule import until
 from fairtrial.trial.amending import effective_plan
 from fairtrial.trial.plug_ins import loaded_plug_ins
@@ -25,6 +26,8 @@ from fairtrial.trial.plug_ins import loaded_plug_ins
 class Outcome:
     """A judged trial."""
 
+    plan: FrozenPlan
+    """The plan in force, cut to the look that ended the trial, if one did."""
     judgment: Judgment
     report: Report
 
@@ -46,7 +49,7 @@ def judge_trial(path: Path) -> Outcome:
     judgment = judge(evidence, plug_ins=loaded_plug_ins(evidence.plan))
     decided = next((look for look in judgment.looks if look.decided), None)
     plan = evidence.plan if decided is None else until(evidence.plan, decided.repetitions)
-    return Outcome(judgment, build_report(plan, judgment, measured_values(evidence, judgment)))
+    return Outcome(plan, judgment, build_report(plan, judgment, measured_values(evidence, judgment)))
 
 
 def write_outcome(path: Path, outcome: Outcome) -> Path:
