@@ -7,8 +7,8 @@ from threading import Thread
 from types import MappingProxyType
 
 from fairtrial.cli.codes import Codes
-from fairtrial.cli.judge_verb import RowOptions
 from fairtrial.cli.output import put, put_json
+from fairtrial.cli.rows_options import RowOptions
 from fairtrial.cli.rows_read import read_rows
 from fairtrial.cli.rows_text import lines_of
 from fairtrial.judge.rows import compare
