@@ -1,6 +1,6 @@
 """The verb that judges: a trial's directory, or a file of rows from anywhere. Each loads only its own."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
