@@ -164,7 +164,7 @@ class _Pilot:
     def __init__(self, checked: CheckedPlan, path: Path, stop: StopFlag) -> None:
         self._checked, self._path, self._stop = checked, path, stop
         self._folder = Path()
-        self.found = Pilot(repetition_s=0.0, requests=0, failed=0)
+        self.found = Pilot(repetition_s=0.0, repetition_requests=0, requests=0, failed=0)
 
     def __enter__(self) -> Self:
         """Run it.

@@ -36,6 +36,8 @@ class Pilot:
 
     repetition_s: float
     """Seconds that one repetition of the whole plan takes, both arms."""
+    repetition_requests: int
+    """Requests of one repetition of the whole plan, both arms, warm-ups included."""
     requests: int
     """Requests that it sent, to both servers."""
     failed: int
@@ -67,6 +69,8 @@ def run_pilot(checked: CheckedPlan, path: Path, stop: StopFlag) -> Pilot:
     around = max(0.0, sum(_windows_s(lines)) - traffic)
     return Pilot(
         repetition_s=around + sum(_scaled_s(checked, one) for one in ends),
+        repetition_requests=len(checked.arms)
+        * sum(sum(phase_counts(workload.phases).values()) for workload in checked.workloads),
         requests=sum(one.attempted for one in ends),
         failed=sum(one.failed for one in ends),
     )
