@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fairtrial.evidence.progress import LaunchState
 from fairtrial.judge.normal import Normal, PhaseTable, Place
+from fairtrial.judge.timeline import Timeline
 from fairtrial.schema.judgment import CellEquality, CounterDelta, EqualityCount
 from fairtrial.schema.judgment_parts import CalibrationUse
 from fairtrial.schema.plan import FrozenWorkload
@@ -25,7 +26,9 @@ class CellView:
     """Baseline, candidate."""
     equality: CellEquality
     counters: tuple[CounterDelta, ...]
-    """Of the whole trial."""
+    """Of the launches of both arms."""
+    timeline: Timeline
+    """The whole journal, by launch."""
     drift: Answer = (None, "no drift was looked for")
     """Whether this workload keeps still over the trial, for this candidate."""
     calibration: CalibrationUse | None = None

@@ -13,7 +13,8 @@ from fairtrial.judge.concurrent_load import no_concurrent_load
 from fairtrial.judge.conditions_client import client_lag_ok
 from fairtrial.judge.conditions_output import output_equal
 from fairtrial.judge.identity import identity_verified
-from fairtrial.judge.normal import Normal, baseline_of, cells
+from fairtrial.judge.normal import Normal, Place, baseline_of, cells
+from fairtrial.judge.timeline import timeline
 from fairtrial.schema.judgment import Cell, CellEquality, ConditionResult, CounterDelta, EqualityCount
 from fairtrial.schema.judgment_parts import CalibrationUse
 from fairtrial.schema.verdict_vocab import CalibrationState
@@ -85,15 +86,23 @@ def judge_cells(normal: Normal, known: Known) -> tuple[Cell, ...]:
     """Every condition of every cell, asked for or not, and whether the cell may be used."""
     by_cell = {(entry.workload, entry.repetition, entry.candidate): entry for entry in known.equality}
     asked = asked_for(normal.plan)
+    when = timeline(normal.lines)
+    counters: dict[str, list[CounterDelta]] = {}
+    for delta in known.counters:
+        counters.setdefault(delta.launch, []).append(delta)
     found = []
     for workload, repetition, candidate in cells(normal.plan):
+        arms = (baseline_of(normal.plan), candidate)
+        places = (Place(workload.name, repetition, arm) for arm in arms)
+        launches = {normal.launches[place].id for place in places if place in normal.launches}
         view = CellView(
             normal=normal,
             workload=workload,
             repetition=repetition,
-            arms=(baseline_of(normal.plan), candidate),
+            arms=arms,
             equality=by_cell[workload.name, repetition, candidate],
-            counters=known.counters,
+            counters=tuple(delta for name in sorted(launches) for delta in counters.get(name, ())),
+            timeline=when,
             drift=known.drift.get((workload.name, candidate), (None, "not looked for")),
             calibration=known.calibration,
             pooled=_pooled(known.equality, workload.name, candidate),

@@ -3,20 +3,11 @@
 from itertools import pairwise
 from types import MappingProxyType
 
-from fairtrial.evidence.documents import canonical, sha256_hex
 from fairtrial.evidence.progress import LaunchState
 from fairtrial.judge.cell_view import Answer, CellView, first, no_launch
 from fairtrial.judge.endings import nothing_left
-from fairtrial.judge.normal import Normal, Place, attached
-from fairtrial.schema.facts import (
-    Amended,
-    JournalLine,
-    LaunchStarting,
-    Opened,
-    PhaseEnded,
-    PhaseStarted,
-    WindowOpened,
-)
+from fairtrial.judge.normal import Place, attached
+from fairtrial.schema.facts import Amended, JournalLine, Opened, PhaseEnded
 from fairtrial.schema.vocab import EndedBy, Level, Phase, Proof
 
 
@@ -52,7 +43,7 @@ def _fresh(view: CellView, place: Place, launch: LaunchState, *, alone: bool) ->
         return False, f"the process of launch {launch.id} had ended before it was stopped"
     if shared := _shared(view, launch, alone=alone):
         return False, f"launch {launch.id} {shared}"
-    proof, reason = nothing_left(view.normal, launch)
+    proof, reason = nothing_left(view.normal, launch, view.timeline)
     return _HOLDS.get(proof), reason
 
 
@@ -62,45 +53,21 @@ _HOLDS = MappingProxyType({Proof.TRUE: True, Proof.FALSE: False, Proof.SUPPLEMEN
 
 def _shared(view: CellView, launch: LaunchState, *, alone: bool) -> str:
     """With what a launch shared its process; empty when with nothing it may not."""
-    served, windows = _served(launch), _windows(view.normal, launch)
+    served, windows = _served(launch), tuple(view.timeline.windows.get(launch.id, ()))
     if alone and set(served) != {view.workload.name}:
         return f"served {', '.join(served)}"
     if len(windows) > 1:
         return f"served windows {', '.join(windows)}"
-    return "is a process of another launch" if _shares_process(view.normal, launch) else ""
+    return "is a process of another launch" if _shares_process(view, launch) else ""
 
 
 def _served(launch: LaunchState) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*launch.starting.workloads, *(workload for workload, _ in launch.begun))))
 
 
-def _windows(normal: Normal, launch: LaunchState) -> tuple[str, ...]:
-    """The windows in which a launch was started or sent traffic."""
-    found = {launch.starting.window: None}
-    window = launch.starting.window
-    for line in normal.lines:
-        if isinstance(line.fact, WindowOpened):
-            window = line.fact.window
-        elif isinstance(line.fact, PhaseStarted) and line.fact.launch == launch.id:
-            found[window] = None
-    return tuple(found)
-
-
-def _shares_process(normal: Normal, launch: LaunchState) -> bool:
-    own = _process(normal, launch)
-    return any(
-        _process(normal, other) == own
-        for other in normal.progress.launches.values()
-        if other is not launch and other.started is not None
-    )
-
-
-def _process(normal: Normal, launch: LaunchState) -> tuple[int, int, int]:
-    boots = {line.fact.launch: line.boot for line in normal.lines if isinstance(line.fact, LaunchStarting)}
-    started = launch.started
-    if started is None:
-        return (0, 0, 0)
-    return (boots[launch.id], started.pid, started.started_ticks)
+def _shares_process(view: CellView, launch: LaunchState) -> bool:
+    process = view.timeline.process.get(launch.id)
+    return process is not None and view.timeline.processes[process] != {launch.id}
 
 
 def order_as_declared(view: CellView) -> Answer:
@@ -112,7 +79,7 @@ def order_as_declared(view: CellView) -> Answer:
         launch = view.normal.launches.get(place)
         if place.workload != view.workload.name or place.repetition > view.repetition or launch is None:
             continue
-        span = _span(view.normal, place, launch)
+        span = _span(view, place, launch)
         if span is None:
             return None, f"{place.text()}: the journal doesn't say when it ran"
         spans.append((place, *span))
@@ -125,20 +92,15 @@ def order_as_declared(view: CellView) -> Answer:
     return first(problems, f"order {view.normal.plan.design.order[view.repetition - 1]}, as declared")
 
 
-def _span(normal: Normal, place: Place, launch: LaunchState) -> tuple[JournalLine, JournalLine] | None:
+def _span(view: CellView, place: Place, launch: LaunchState) -> tuple[JournalLine, JournalLine] | None:
     """The line with which the measured launch began, and the one with which its last phase ended."""
-    starting = ended = None
-    for line in normal.lines:
-        fact = line.fact
-        if isinstance(fact, LaunchStarting) and fact.launch == launch.id:
-            starting = line
-        elif isinstance(fact, PhaseEnded) and _is_last(fact, place, launch):
-            ended = line
-    return None if starting is None or ended is None else (starting, ended)
-
-
-def _is_last(fact: PhaseEnded, place: Place, launch: LaunchState) -> bool:
-    return (fact.launch, fact.workload, fact.phase) == (launch.id, place.workload, Phase.MEASURED)
+    ends = [
+        line
+        for _, line, fact in view.timeline.traffic.get(launch.id, ())
+        if isinstance(fact, PhaseEnded) and (fact.workload, fact.phase) == (place.workload, Phase.MEASURED)
+    ]
+    starting = view.timeline.starting.get(launch.id)
+    return None if starting is None or not ends else (starting, ends[-1])
 
 
 def declared_before_traffic(view: CellView) -> Answer:
@@ -149,10 +111,9 @@ def declared_before_traffic(view: CellView) -> Answer:
         return None, "the journal doesn't begin with the frozen plan"
     if normal.cut:
         return None, normal.cut
+    if normal.foreign:
+        return False, normal.foreign
     amendments = [line.fact for line in normal.lines if isinstance(line.fact, Amended)]
-    in_force = amendments[-1].plan_sha256 if amendments else opened.plan_sha256
-    if sha256_hex(canonical(normal.declared)) != in_force or normal.lines[0].prev != opened.plan_sha256:
-        return False, "the journal is of another plan than this one"
     if any(amendment.retroactive for amendment in amendments):
         return False, "the plan was amended after traffic that it affects"
     amended = f", amended {len(amendments)} times before the traffic" if amendments else ""

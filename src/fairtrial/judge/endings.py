@@ -2,7 +2,7 @@
 
 from fairtrial.evidence.progress import LaunchState, WindowState
 from fairtrial.judge.normal import Normal, attached
-from fairtrial.schema.facts import LaunchEnded, LaunchStarting
+from fairtrial.judge.timeline import Timeline
 from fairtrial.schema.vocab import EndedBy, LaunchPurpose, Proof
 
 Said = tuple[Proof, str]
@@ -52,16 +52,15 @@ def of_window(normal: Normal, window: WindowState) -> Said:
     return weaker(*map(ending, own), (Proof.TRUE, "no measured launch is left of it"))
 
 
-def nothing_left(normal: Normal, launch: LaunchState) -> Said:
+def nothing_left(normal: Normal, launch: LaunchState, when: Timeline) -> Said:
     """The weakest ending of the measured launches that began before this one, of any arm and window."""
-    starts = {line.fact.launch: line.seq for line in normal.lines if isinstance(line.fact, LaunchStarting)}
-    ends = {line.fact.launch: line.seq for line in normal.lines if isinstance(line.fact, LaunchEnded)}
-    start = starts[launch.id]
+    start = when.starting[launch.id].seq
     found = [(Proof.TRUE, "nothing is left of the launches before it")]
     for other in started_by_trial(normal):
-        if starts[other.id] >= start:
+        if when.starting[other.id].seq >= start:
             continue
-        if ends.get(other.id, -1) > start:
+        ended = when.ended.get(other.id)
+        if ended is not None and ended.seq > start:
             found.append((Proof.FALSE, f"launch {other.id} was not over when {launch.id} started"))
         else:
             found.append(ending(other))

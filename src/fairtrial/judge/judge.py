@@ -1,6 +1,7 @@
 """Evidence to judgment: a pure, total function. Damaged input is an issue, never an exception."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.judge.amendments import plan_amendments
@@ -10,7 +11,7 @@ from fairtrial.judge.conditions import Known, judge_cells
 from fairtrial.judge.conditions_client import client_summaries
 from fairtrial.judge.counters import counter_deltas
 from fairtrial.judge.decision import decide
-from fairtrial.judge.findings import analyse, drift_answers
+from fairtrial.judge.findings import Analysed, analyse, drift_answers
 from fairtrial.judge.gates import counting, evaluate_gates
 from fairtrial.judge.ledger import clock_step_ms, coverage, launch_summaries, ledger, window_summaries
 from fairtrial.judge.level import claimed_level
@@ -23,10 +24,31 @@ from fairtrial.judge.plug_ins import NO_PLUG_INS, LoadedPlugIn
 from fairtrial.judge.populations import failed_share_upper, populations
 from fairtrial.judge.regressions import named_regressions
 from fairtrial.judge.requirements import requirement_results
-from fairtrial.schema.judgment import CounterDelta, Judgment
+from fairtrial.schema.judgment import (
+    Cell,
+    CellEquality,
+    Comparison,
+    CounterDelta,
+    GateResult,
+    Judgment,
+    RequirementResult,
+)
+from fairtrial.schema.judgment_parts import CalibrationUse
 
 NO_RUN = "unknown"
 """Stands for the run id where the journal doesn't name one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was derived before the decision."""
+
+    analysed: tuple[Analysed, ...]
+    requirements: tuple[RequirementResult, ...]
+    gates: tuple[GateResult, ...]
+    cells: tuple[Cell, ...]
+    counters: tuple[CounterDelta, ...]
+    calibration: CalibrationUse
 
 
 def judge(
@@ -49,32 +71,8 @@ def judge(
     compared = comparisons(normal)
     equal = equality(normal)
     deltas, counter_issues = counter_deltas(normal, evidence.files)
-    use = calibration_use(normal)
-    analysed = analyse(normal, equal, use)
-    requirements = requirement_results(analysed, compared)
-    gates = evaluate_gates(normal, equal, deltas, plug_ins)
-    drift = drift_answers(analysed, normal.plan.design.alpha)
-    cells = judge_cells(normal, Known(equality=equal, counters=deltas, calibration=use, drift=drift))
-    covered = coverage(normal)
-    level, level_reasons = claimed_level(normal, cells, use)
-    amendments = plan_amendments(normal.lines, evidence.files)
-    basis = Basis(
-        requirements=requirements,
-        gates=counting(gates),
-        cells=cells,
-        coverage=covered,
-        amendments=amendments,
-        closed=normal.progress.closed is not None,
-        same_arms=all_the_same(normal.plan) or normal.plan.design.calibrates,
-        distrust=normal.foreign or normal.cut,
-        accept_underpowered=normal.plan.design.accept_underpowered,
-        declared=normal.plan.level,
-        claimed=level,
-        level_reasons=level_reasons,
-        odd={key_of(result): one.odd for result, one in zip(requirements, analysed, strict=True) if one.odd},
-        lost=frozenset(key_of(r) for r, one in zip(requirements, analysed, strict=True) if one.lost),
-        moved=_moved(normal, deltas),
-    )
+    found = _derive(normal, compared, equal, deltas, plug_ins)
+    basis = _basis(evidence, normal, found)
     opened = normal.progress.opened
     return Judgment(
         plan_id=evidence.plan.id,
@@ -83,28 +81,71 @@ def judge(
         journal_head=evidence.head,
         journal_size=len(evidence.lines),
         level_declared=evidence.plan.level,
-        level_claimed=level,
-        level_reasons=level_reasons,
+        level_claimed=basis.claimed,
+        level_reasons=basis.level_reasons,
         decision=decide(basis),
-        requirements=requirements,
-        gates=gates,
-        coverage=covered,
+        requirements=found.requirements,
+        gates=found.gates,
+        coverage=basis.coverage,
         populations=populations(normal),
         comparisons=compared,
         equality=equal,
-        cells=cells,
+        cells=found.cells,
         clients=client_summaries(normal),
         counters=deltas,
         launches=launch_summaries(normal),
         windows=window_summaries(normal),
-        amendments=amendments,
-        regressions=named_regressions(requirements, alpha_of(normal.plan)),
-        calibration=use,
+        amendments=basis.amendments,
+        regressions=named_regressions(found.requirements, alpha_of(normal.plan)),
+        calibration=found.calibration,
         ledger=ledger(normal, evidence.files),
         issues=(*normal.issues, *counter_issues),
         looks=looks(normal),
         failed_share_upper=failed_share_upper(normal),
         step_ms=clock_step_ms(normal),
+    )
+
+
+def _derive(
+    normal: Normal,
+    compared: tuple[Comparison, ...],
+    equal: tuple[CellEquality, ...],
+    deltas: tuple[CounterDelta, ...],
+    plug_ins: Mapping[str, LoadedPlugIn],
+) -> _Found:
+    use = calibration_use(normal)
+    analysed = analyse(normal, equal, use)
+    drift = drift_answers(analysed, normal.plan.design.alpha)
+    return _Found(
+        analysed=analysed,
+        requirements=requirement_results(analysed, compared),
+        gates=evaluate_gates(normal, equal, deltas, plug_ins),
+        cells=judge_cells(normal, Known(equality=equal, counters=deltas, calibration=use, drift=drift)),
+        counters=deltas,
+        calibration=use,
+    )
+
+
+def _basis(evidence: EvidenceSet, normal: Normal, found: _Found) -> Basis:
+    """What the decision rests on."""
+    level, level_reasons = claimed_level(normal, found.cells, found.calibration)
+    pairs = [(key_of(one), two) for one, two in zip(found.requirements, found.analysed, strict=True)]
+    return Basis(
+        requirements=found.requirements,
+        gates=counting(found.gates),
+        cells=found.cells,
+        coverage=coverage(normal),
+        amendments=plan_amendments(normal.lines, evidence.files),
+        closed=normal.progress.closed is not None,
+        same_arms=all_the_same(normal.plan) or normal.plan.design.calibrates,
+        distrust=normal.foreign or normal.cut,
+        accept_underpowered=normal.plan.design.accept_underpowered,
+        declared=normal.plan.level,
+        claimed=level,
+        level_reasons=level_reasons,
+        odd={key: one.odd for key, one in pairs if one.odd},
+        lost=frozenset(key for key, one in pairs if one.lost),
+        moved=_moved(normal, found.counters),
     )
 
 

@@ -69,7 +69,7 @@ def monitoring_enforced(view: CellView, *, all_arms: bool = True) -> Answer:
         f"arm {place.arm}: {fault}"
         for place, launch in view.launches()
         if launch is not None and place.arm in arms
-        for fault in (*_out_of_order(view.normal, place, launch), *_fell(view, place))
+        for fault in (*_out_of_order(view, place, launch), *_fell(view, place))
     ]
     if problems:
         return first(problems, "")
@@ -109,21 +109,21 @@ def _place(delta: CounterDelta) -> Place:
     return Place(delta.workload, delta.repetition, delta.arm)
 
 
-def _out_of_order(normal: Normal, place: Place, launch: LaunchState) -> list[str]:
+def _out_of_order(view: CellView, place: Place, launch: LaunchState) -> list[str]:
     """The readings that were not taken when they were due: after the phase before, before the next."""
     read: dict[CounterPoint, int] = {}
     begun: dict[Phase, int] = {}
     ended: dict[Phase, int] = {}
-    over = len(normal.lines)
-    for number, line in enumerate(normal.lines):
-        match line.fact:
-            case CountersRead(launch=launch.id, workload=place.workload, artifact=str()) as fact:
+    over = len(view.normal.lines)
+    for number, _, fact in view.timeline.traffic.get(launch.id, ()):
+        match fact:
+            case CountersRead(workload=place.workload, artifact=str()):
                 read.setdefault(fact.point, number)
-            case PhaseStarted(launch=launch.id, workload=place.workload) as fact:
+            case PhaseStarted(workload=place.workload):
                 begun.setdefault(fact.phase, number)
-            case PhaseEnded(launch=launch.id, workload=place.workload) as fact:
+            case PhaseEnded(workload=place.workload):
                 ended[fact.phase] = number
-            case PhaseStarted(launch=launch.id) | LaunchStopping(launch=launch.id) if Phase.MEASURED in begun:
+            case PhaseStarted() | LaunchStopping() if Phase.MEASURED in begun:
                 over = min(over, number)  # what comes after this workload, on the same server
             case _:
                 pass
