@@ -39,7 +39,8 @@ def read_rows(path: Path) -> dict[str, Any]:
             )
             raise UsageError(f"{said} missing", where=where, hint=_HINT)
         texts = [name for name in COLUMNS if name in _NAMES and types[name] == pl.String]
-        frame = scan.select(COLUMNS).with_columns(pl.col(texts).cast(pl.Categorical)).collect()
+        # Read first, then coded: in one query a CSV file takes half as long again.
+        frame = scan.select(COLUMNS).collect().with_columns(pl.col(texts).cast(pl.Categorical))
     except pl.exceptions.SchemaFieldNotFoundError as error:
         raise UsageError(f"the column {_first(error)} is missing", where=where, hint=_HINT) from error
     except (OSError, pl.exceptions.PolarsError) as error:

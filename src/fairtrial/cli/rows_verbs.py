@@ -1,5 +1,6 @@
 """Judge a file of rows: the verdict engine without a trial around it."""
 
+import gc
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +18,8 @@ from fairtrial.schema.errors import UsageError
 from fairtrial.schema.verdict_vocab import Estimand
 from fairtrial.schema.vocab import ExitCode, Role, Verdict
 
+_FEW_COLLECTIONS = 50_000
+"""Objects between collections: what is imported from here on makes many, and none of them is garbage."""
 _ESTIMANDS: Mapping[str, Estimand] = MappingProxyType(
     {
         "pairs": Estimand.PAIRED_CASES,
@@ -36,6 +39,7 @@ def judge_rows(file: Path, options: RowOptions, codes: Codes, *, json: bool) -> 
     """
     if options.role is Role.GUARDRAIL and options.margin is None:
         raise UsageError("a guardrail needs a margin", hint="how much worse is still no worse: --margin 5%")
+    gc.set_threshold(_FEW_COLLECTIONS)
     ahead = Thread(target=import_module, args=("scipy.special",))
     ahead.start()  # it takes as long to load as polars takes to read, on another processor
     columns = read_rows(file)
