@@ -6,8 +6,11 @@ from itertools import chain
 from fairtrial.judge.basis import Basis, key_of
 from fairtrial.judge.odd_cases import OddCases, Shape
 from fairtrial.judge.verdict_words import where
-from fairtrial.schema.judgment import RequirementResult
-from fairtrial.schema.verdict_vocab import Flag
+from fairtrial.schema.judgment import Cell, ConditionResult, RequirementResult
+from fairtrial.schema.verdict import Finding
+from fairtrial.schema.verdict_vocab import Estimand, Flag
+from fairtrial.schema.vocab import Condition, Role, Verdict
+from fairtrial.stats.finding import MIN_REPETITIONS
 
 START_AGAIN = (
     "What was recorded is no longer whole, or not of this plan: find out who changed it, then declare a new "
@@ -48,6 +51,12 @@ _FLOOR = (
     "This design can't see it: the margin lies below what the baseline differs from itself ({where}). "
     "Declare a wider margin, or longer populations on a quieter host."
 )
+_NO_EFFECT = (
+    "Declare the smallest improvement that counts ('better by 5%'), so that enough repetitions for it can be "
+    "planned ({where})."
+)
+_LEAST_PLANNED = 2
+"""Fewest repetitions with a spread to plan with."""
 _FAR = 3
 """From so many times the repetitions on, the spread itself is nearly unknown."""
 
@@ -121,12 +130,27 @@ def _of_the_design(basis: Basis, unmet: tuple[RequirementResult, ...]) -> Iterat
             yield _FLOOR.format(where=where(result))
     if basis.accept_underpowered is not None:
         yield _REPLICATE
-    if any(not cell.usable for cell in basis.cells):
+    few = any(r.finding is not None and len(r.finding.repetitions) < MIN_REPETITIONS for r in unmet)
+    if any(_to_mend(cell, few=few) for cell in basis.cells):
         yield _MEND
     if unmet:
         yield _repeat(unmet)
     if basis.claimed is not basis.declared:
         yield _LEVEL
+
+
+def _to_mend(cell: Cell, *, few: bool) -> bool:
+    """Whether a cell lacks more than repetitions: those come with the next trial anyway."""
+    lacking = {
+        result.condition
+        for result in cell.conditions
+        if result.asked and result.holds is not True and not _untested(result)
+    }
+    return not cell.usable and bool(lacking - ({Condition.MIN_DATA} if few else set()))
+
+
+def _untested(result: ConditionResult) -> bool:
+    return result.condition is Condition.DRIFT_OK and result.holds is None
 
 
 def _below_the_floor(result: RequirementResult) -> bool:
@@ -141,29 +165,46 @@ def _below_the_floor(result: RequirementResult) -> bool:
 
 def _repeat(unmet: tuple[RequirementResult, ...]) -> str:
     """How many repetitions the neediest requirement takes."""
-    known = [
-        (needed.at_spread, needed.at_upper, result)
-        for result in unmet
-        if result.finding is not None
-        and (needed := result.finding.needed) is not None
-        and needed.at_spread is not None
-    ]
-    if len(known) < len([result for result in unmet if result.finding is not None]):
-        return (
-            "Find out where the noise comes from, or declare a wider margin: no number of repetitions that a "
-            "plan may have would decide every requirement."
-        )
+    known: list[tuple[int, int | None, RequirementResult, Finding]] = []
+    for result in unmet:
+        finding = result.finding
+        if finding is None or result.verdict is not Verdict.INCONCLUSIVE:
+            continue
+        if finding.needed is None or finding.needed.at_spread is None:
+            return _unplanned(result, finding)
+        known.append((finding.needed.at_spread, finding.needed.at_upper, result, finding))
     if not known:
         return "More repetitions would decide it."
-    most, upper, neediest = max(known, key=lambda one: one[0])
-    run = neediest.finding.n if neediest.finding is not None else 0
-    if most <= run:
+    most, upper, result, finding = max(known, key=lambda one: one[0])
+    hoped = "harmless" if result.role is Role.GUARDRAIL else "as much better as planned"
+    if most <= finding.n:
         return (
-            f"So many repetitions would have passed a harmless candidate ({where(neediest)}): it may well be "
-            f"a little worse. Declare a new trial with more than {run}, or a wider margin."
+            f"So many repetitions would have decided for a candidate that is {hoped} ({where(result)}): it "
+            f"may well not be. Declare a new trial with more than {finding.n}, or demand less."
         )
-    text = f"Declare a new trial with {most} repetitions ({most - run} more than now): so many decide it"
+    more = f"{most - finding.n} more than now"
+    text = (
+        f"Declare a new trial with {most} repetitions ({more}): so many decide it if the candidate is {hoped}"
+    )
     if upper is None or upper >= _FAR * most:
         limit = "far more" if upper is None else f"up to {upper}"
-        return f"{text} if the spread is as seen, but {run} repetitions hardly tell it: it may take {limit}."
-    return f"{text} if the candidate is harmless; at most about {upper}."
+        return (
+            f"{text} and the spread is as seen; but {finding.n} repetitions hardly tell that, and it may "
+            f"take {limit}."
+        )
+    return f"{text}; at most about {upper}."
+
+
+def _unplanned(result: RequirementResult, finding: Finding) -> str:
+    """What to do where no number of repetitions is known that would decide."""
+    reason = finding.needed.reason if finding.needed is not None else None
+    if result.role is Role.PRIMARY and not finding.min_effect:
+        return _NO_EFFECT.format(where=where(result))
+    if reason and finding.estimand is Estimand.SHARE:
+        return f"Demand a share that a sample can show ({where(result)}): {reason}."
+    if finding.n < _LEAST_PLANNED:
+        return f"Declare a design with enough repetitions to decide ({where(result)})."
+    return (
+        "Find out where the noise comes from, or declare a wider margin: no number of repetitions that a "
+        f"plan may have would decide it ({where(result)})."
+    )

@@ -310,9 +310,9 @@ def basis(judged, **finding):
             None,
             "Declare a new trial with 9 repetitions (5 more than now): so many decide it if the cand",
         ),
-        (9, 62, None, "repetitions hardly tell it: it may take up to 62."),
-        (9, None, None, "it may take far more."),
-        (4, 8, None, "So many repetitions would have passed a harmless candidate"),
+        (9, 62, None, "repetitions hardly tell that, and it may take up to 62."),
+        (9, None, None, "and it may take far more."),
+        (4, 8, None, "So many repetitions would have decided for a candidate that is harmless"),
         (None, None, None, "Find out where the noise comes from, or declare a wider margin"),
         (9, 20, 0.2, "Declare a new trial with 9 repetitions"),  # the noise is averaged out
         (
@@ -327,6 +327,27 @@ def test_the_cheapest_next_step_of_an_undecided_requirement(undecided, at_spread
     needed = Needed(power=0.8, at_spread=at_spread, at_upper=at_upper)
     found = decide(basis(undecided, needed=needed, noise_floor=floor))
     assert step in found.next_step
+
+
+def test_a_primary_without_a_declared_effect_is_told_to_declare_one():
+    def reply(where, case):
+        usual = steady_reply(where, case)
+        here = (where.workload, where.arm) == ("returning", "B")
+        factor = (1.7, 2.4, 1.6, 2.5)[where.repetition - 1]  # about as slow as A, 20 % up and down
+        return replace(usual, ttft_ms=usual.ttft_ms * factor) if here else usual
+
+    judged = judge(trial(STANDARD, reply))
+    assert result(judged, "returning").verdict is Verdict.INCONCLUSIVE
+    assert judged.decision.next_step.startswith("Declare the smallest improvement that counts")
+
+
+def test_too_few_repetitions_are_told_to_be_more_and_other_faults_to_be_mended():
+    few = judge(fabricate(Script(plan=small_plan(FOUR[:2], Level.QUICK).model_copy(update={"gates": ()}))))
+    assert few.decision.recommendation is Recommendation.UNDECIDED
+    assert "repetitions" in few.decision.next_step
+    report = {"client": lambda where, found: None if where.arm == "B" else found}
+    blind = judge(trial(STANDARD, wobbling, **report))
+    assert blind.decision.next_step.startswith("Mend the conditions")
 
 
 def test_a_level_below_the_declared_one_is_a_doubt(undecided):
