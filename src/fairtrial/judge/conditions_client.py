@@ -2,6 +2,7 @@
 
 from fairtrial.decode.measures import measure
 from fairtrial.judge.cell_view import Answer, CellView, first, no_launch, with_more
+from fairtrial.judge.decisive import decisive_ns
 from fairtrial.judge.normal import Normal, PhaseTable
 from fairtrial.judge.populations import FORMAL_PHASES
 from fairtrial.schema.client import ClientReport
@@ -26,7 +27,8 @@ def client_lag_ok(view: CellView) -> Answer:
         if table is None:
             unknown.append(f"arm {place.arm}: no {phase.value} requests")
         elif table.cases:
-            holds, reason, hint = answer(table)
+            decisive = decisive_ns(view.normal, place.workload, place.repetition)
+            holds, reason, hint = answer(table, decisive)
             if holds is not True:
                 reason += f"; what helps: {hint}" if hint else ""
                 said = f"arm {place.arm}, {phase.value}: {reason}"
@@ -41,8 +43,13 @@ def _counting(view: CellView) -> tuple[Phase, ...]:
     return FORMAL_PHASES if view.workload.load is LoadKind.OPEN_LOOP else (Phase.MEASURED,)
 
 
-def answer(table: PhaseTable) -> tuple[bool | None, str, str]:
-    """Whether the numbers of one phase may be taken for the server's, why, and what would help."""
+def answer(table: PhaseTable, decisive: float | None) -> tuple[bool | None, str, str]:
+    """Whether the numbers of one phase may be taken for the server's, why, and what would help.
+
+    Args:
+        table: The phase.
+        decisive: The smallest difference in nanoseconds on which a demand turns; None where none is known.
+    """
     client = table.client
     if client is None:
         return None, "the client made no report of itself", ""
@@ -50,17 +57,18 @@ def answer(table: PhaseTable) -> tuple[bool | None, str, str]:
         return False, with_more(list(client.faults)), ""
     if client.report is None:
         return None, client.absent, ""
-    trust = trust_in(table, client.report)
+    trust = trust_in(table, client.report, decisive)
     return trust.holds, trust.reason, trust.hint
 
 
-def trust_in(table: PhaseTable, report: ClientReport) -> Trust:
+def trust_in(table: PhaseTable, report: ClientReport, decisive: float | None) -> Trust:
     """What the report and the records of one phase say of the client."""
     first_tokens, bounded = first_token_counts(table)
     return client_error(
         report,
         median_ttft_ns=_median(table, Metric.TTFT),
         bounded_share=bounded / first_tokens if first_tokens else 0.0,
+        decisive_ns=decisive,
     )
 
 
@@ -78,13 +86,14 @@ def _median(table: PhaseTable, metric: Metric) -> float | None:
 def client_summaries(normal: Normal) -> tuple[ClientSummary, ...]:
     """The client over every prime and measured phase that ran, in the order of the schedule."""
     tables = (normal.table(place, phase) for place in normal.places() for phase in FORMAL_PHASES)
-    return tuple(_summary(table) for table in tables if table is not None and table.cases)
+    return tuple(_summary(normal, table) for table in tables if table is not None and table.cases)
 
 
-def _summary(table: PhaseTable) -> ClientSummary:
-    holds, reason, _ = answer(table)
+def _summary(normal: Normal, table: PhaseTable) -> ClientSummary:
+    decisive = decisive_ns(normal, table.place.workload, table.place.repetition)
+    holds, reason, _ = answer(table, decisive)
     report = table.client.report if table.client is not None else None
-    trust = None if report is None else trust_in(table, report)
+    trust = None if report is None else trust_in(table, report, decisive)
     first_tokens, bounded = first_token_counts(table)
     return ClientSummary(
         workload=table.place.workload,

@@ -19,6 +19,8 @@ LEAST_DELAY_NS = 1_000_000
 """A send that is late by up to this is let pass likewise."""
 SHARE = 0.05
 """What both may be of the median time to the first token, where that is more."""
+DECISIVE_SHARE = 0.2
+"""What the error may be of the difference that decides: so it can't have made the verdict."""
 BOUNDED_SHARE = 0.01
 """From this share of first tokens on, stamps that are only bounds reach into the 99th percentile."""
 LEAST_RATE = 0.99
@@ -91,6 +93,7 @@ def client_error(
     *,
     median_ttft_ns: float | None,
     bounded_share: float,
+    decisive_ns: float | None = None,
 ) -> Trust:
     """Judge a client by its report of itself.
 
@@ -99,13 +102,15 @@ def client_error(
         median_ttft_ns: Median time to the first token of that phase's requests, as it was measured;
             None where no request has one.
         bounded_share: Share of first tokens whose stamps are upper bounds, as one read held more.
+        decisive_ns: The smallest difference on which something demanded turns; None where none is known.
 
     Returns:
         Whether its numbers may be taken for the server's, with everything that this rests on. Where
         several things are wrong or unknown, the reason names them all.
     """
     part = int((median_ttft_ns or 0.0) * SHARE)
-    limit, delay = max(LEAST_ERROR_NS, part), max(LEAST_DELAY_NS, part)
+    decides = int((decisive_ns or 0.0) * DECISIVE_SHARE)
+    limit, delay = max(LEAST_ERROR_NS, part, decides), max(LEAST_DELAY_NS, part)
     error = _error(report, bounded_share)
     found = [*_stamps(report, error, limit), *_load(report, delay)]
     wrong = [one for one in found if one.holds is False]

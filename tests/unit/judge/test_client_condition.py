@@ -10,7 +10,7 @@ from fairtrial.judge.judge import judge
 from fairtrial.schema.client import ProcessReport, Spread
 from fairtrial.schema.client_vocab import ArrivalProcess, Transport
 from fairtrial.schema.plan import Arrivals
-from fairtrial.schema.vocab import Condition, Level, LoadKind, Phase, StampSource
+from fairtrial.schema.vocab import Condition, Level, LoadKind, Metric, Phase, Role, StampSource
 from fairtrial.testing.evidence import Script, fabricate, with_files
 from fairtrial.testing.small_plan import small_plan
 
@@ -49,11 +49,30 @@ def test_a_punctual_client():
     found = next(
         c for c in whole.clients if (c.workload, c.arm, c.phase) == ("returning", "B", Phase.MEASURED)
     )
-    # 10 us to hand over and 50 us of the kernel's; the median TTFT is 21.5 ms, of which 5 % are 1.075 ms.
-    assert (found.error_bound_ns, found.limit_ns) == (60 * US, 1_075_000)
+    # 10 us to hand over and 50 us of the kernel's. A takes 43 ms and B 21.5: of what decides 20 % are 4.3 ms.
+    assert (found.error_bound_ns, found.limit_ns) == (60 * US, 4_300_000)
     assert (found.first_tokens, found.first_tokens_bounded) == (4, 0)
     assert (found.holds, found.transport, found.stamps) == (True, Transport.OWN, StampSource.KERNEL)
     assert (found.processes, found.asked_rate) == (1, None)
+
+
+def test_the_error_is_held_against_the_difference_that_decides():
+    """A guardrail of 5 % or 2 ms: a fifth of it is below 5 % of the median, which is let pass anyway."""
+    whole = judged(lambda report: report)
+    limits = {(c.workload, c.arm): c.limit_ns for c in whole.clients if c.phase is Phase.MEASURED}
+    medians = {
+        (p.workload, p.arm): next(m.median.value for m in p.metrics if m.metric is Metric.TTFT)
+        for p in whole.populations
+        if p.phase is Phase.MEASURED
+    }
+    demands = {r.workload: r for r in whole.requirements if r.role is not Role.INFORMATIONAL}
+    assert {r.role for r in demands.values()} == {Role.PRIMARY, Role.GUARDRAIL}
+    for (workload, arm), limit in limits.items():
+        if demands[workload].role is Role.PRIMARY:
+            decides = medians[workload, "A"] - medians[workload, "B"]
+            assert limit == pytest.approx(0.2 * decides, abs=1)
+        else:
+            assert limit == pytest.approx(max(500_000, 0.05 * medians[workload, arm]), abs=1)
 
 
 def saturated(report):
