@@ -15,8 +15,8 @@ def decisive_ns(normal: Normal, workload: str, repetition: int) -> float | None:
     """The smallest difference in nanoseconds on which a demand of this workload turns, in one repetition.
 
     For a guardrail it is the margin at the value of the baseline; for a primary how far the candidate is
-    beyond what would be enough. None where nothing is demanded, or something is demanded of another metric than
-    a time from the send of a request.
+    beyond what would be enough. None where nothing is demanded, or something is demanded of another metric
+    than a time from the send of a request.
     """
     demands = [
         requirement
