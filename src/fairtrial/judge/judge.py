@@ -67,7 +67,19 @@ def judge(
             design as it was run: in full, or until a declared look ended it.
         plug_ins: The evaluators of plug-in gates, by name; without one its gate is missing.
     """
-    normal = normalise(evidence, repetitions)
+    return judge_normal(evidence, normalise(evidence, repetitions), plug_ins)
+
+
+def judge_normal(
+    evidence: EvidenceSet, normal: Normal, plug_ins: Mapping[str, LoadedPlugIn] = NO_PLUG_INS
+) -> Judgment:
+    """The same of evidence that was read already.
+
+    Args:
+        evidence: The evidence.
+        normal: What was read of it.
+        plug_ins: The evaluators of plug-in gates, by name.
+    """
     compared = comparisons(normal)
     equal = equality(normal)
     deltas, counter_issues = counter_deltas(normal, evidence.files)

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 
 from fairtrial.decode.measures import hit_source, measure
-from fairtrial.evidence.evidence_set import EvidenceSet
-from fairtrial.judge.normal import Place
-from fairtrial.judge.normalise import normalise
+from fairtrial.judge.normal import Normal, Place
 from fairtrial.schema.judgment import Judgment
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenWorkload
@@ -21,16 +19,15 @@ def chart_metric(workload: FrozenWorkload) -> Metric:
     return next((metric for metric in required if METRICS[metric].per_request), Metric.TTFT)
 
 
-def measured_values(evidence: EvidenceSet, judgment: Judgment) -> Values:
+def measured_values(normal: Normal, judgment: Judgment) -> Values:
     """The values of the measured requests of every population that the judgment counts."""
-    normal = normalise(evidence)
     found = {}
     for population in judgment.populations:
         place = Place(population.workload, population.repetition, population.arm)
         table = normal.table(place, Phase.MEASURED)
         if population.phase is not Phase.MEASURED or population.launch is None or table is None:
             continue
-        metric = chart_metric(evidence.plan.workload(place.workload))
+        metric = chart_metric(normal.plan.workload(place.workload))
         pairs = ((measure(row, metric)[0], hit_source(row)) for row in table.used)
         key = (place.workload, place.repetition, place.arm)
         found[key] = tuple((value, source) for value, source in pairs if value is not None)

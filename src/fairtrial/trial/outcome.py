@@ -8,7 +8,8 @@ from fairtrial.evidence.evidence_set import EvidenceSet
 from fairtrial.evidence.files import write_atomic
 from fairtrial.evidence.loading import load_evidence
 from fairtrial.evidence.store import Store
-from fairtrial.judge.judge import judge
+from fairtrial.judge.judge import judge_normal
+from fairtrial.judge.normalise import normalise
 from fairtrial.judge.values import measured_values
 from fairtrial.report.build import build_report
 from fairtrial.report.html import render_html
@@ -46,10 +47,11 @@ def evidence_of(path: Path) -> EvidenceSet:
 def judge_trial(path: Path) -> Outcome:
     """Judge a trial as far as it has come; changes nothing on disk."""
     evidence = evidence_of(path)
-    judgment = judge(evidence, plug_ins=loaded_plug_ins(evidence.plan))
+    normal = normalise(evidence)
+    judgment = judge_normal(evidence, normal, loaded_plug_ins(evidence.plan))
     decided = next((look for look in judgment.looks if look.decided), None)
     plan = evidence.plan if decided is None else until(evidence.plan, decided.repetitions)
-    return Outcome(plan, judgment, build_report(plan, judgment, measured_values(evidence, judgment)))
+    return Outcome(plan, judgment, build_report(plan, judgment, measured_values(normal, judgment)))
 
 
 def write_outcome(path: Path, outcome: Outcome) -> Path:

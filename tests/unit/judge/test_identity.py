@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairtrial.judge.judge import judge
+from fairtrial.judge.normalise import normalise
 from fairtrial.judge.values import measured_values
 from fairtrial.report.build import build_report
 from fairtrial.report.html import render_html
@@ -140,7 +141,7 @@ def test_a_hostile_model_name_does_no_harm():
     judged = judge(evidence)
     assert gate(judged).outcome is GateOutcome.FAILED
     assert len(gate(judged).reason) < 300
-    report = build_report(evidence.plan, judged, measured_values(evidence, judged))
+    report = build_report(evidence.plan, judged, measured_values(normalise(evidence), judged))
     for page in (render_html(report), render_markdown(report)):
         assert "<script>\x1b" not in page
         assert "\x1b" not in page

@@ -9,6 +9,7 @@ import math
 import pytest
 
 from fairtrial.judge.judge import judge
+from fairtrial.judge.normalise import normalise
 from fairtrial.judge.values import measured_values
 from fairtrial.schema.vocab import (
     Condition,
@@ -197,7 +198,7 @@ def test_windows_and_launches(judged):
 
 
 def test_chart_values_are_those_of_the_measured_requests(evidence, judged):
-    values = measured_values(evidence, judged)
+    values = measured_values(normalise(evidence), judged)
     assert values["returning", 1, "B"] == tuple((ms * MS, HitSource.HOST) for ms in (23, 22, 21, 20))
     assert set(values) == {(w, r, a) for w in ("returning", "cold") for r in (1, 2) for a in "AB"}
 

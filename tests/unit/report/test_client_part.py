@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from fairtrial.judge.judge import judge
+from fairtrial.judge.normalise import normalise
 from fairtrial.judge.values import measured_values
 from fairtrial.report import words
 from fairtrial.report.build import build_report
@@ -26,7 +27,7 @@ from fairtrial.testing.small_plan import small_plan
 def built(script):
     evidence = fabricate(script)
     judged = judge(evidence)
-    return build_report(evidence.plan, judged, measured_values(evidence, judged))
+    return build_report(evidence.plan, judged, measured_values(normalise(evidence), judged))
 
 
 def tables(report, caption):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairtrial.judge.judge import judge
+from fairtrial.judge.normalise import normalise
 from fairtrial.judge.values import measured_values
 from fairtrial.report.build import build_report
 from fairtrial.report.markdown import render_markdown
@@ -28,7 +29,7 @@ QUICK = small_plan().model_copy(update={"level": Level.QUICK})
 def built(script=None):
     evidence = fabricate(script)
     judged = judge(evidence)
-    return build_report(evidence.plan, judged, measured_values(evidence, judged))
+    return build_report(evidence.plan, judged, measured_values(normalise(evidence), judged))
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from fairtrial.judge.judge import judge
+from fairtrial.judge.normalise import normalise
 from fairtrial.judge.values import measured_values
 from fairtrial.report.build import build_report
 from fairtrial.report.html import render_html
@@ -31,7 +32,7 @@ HOSTILE = "<script>alert(1)</script> | `x` *y* [z](http://evil.example) \x1b[2J\
 def built(script=None):
     evidence = fabricate(script)
     judged = judge(evidence)
-    return build_report(evidence.plan, judged, measured_values(evidence, judged))
+    return build_report(evidence.plan, judged, measured_values(normalise(evidence), judged))
 
 
 @pytest.fixture(scope="module")
