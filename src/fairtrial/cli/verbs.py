@@ -18,11 +18,13 @@ from fairtrial.evidence.files import write_atomic
 from fairtrial.evidence.journal import read_journal
 from fairtrial.evidence.progress import fold
 from fairtrial.plan.budget import budget_seconds
+from fairtrial.report.headline import headline
 from fairtrial.report.html import render_html
 from fairtrial.report.json_form import render_json
 from fairtrial.report.markdown import render_markdown
 from fairtrial.report.pull_request import render_pull_request
 from fairtrial.report.terminal import render_terminal
+from fairtrial.report.visible import visible
 from fairtrial.schema.document import Report
 from fairtrial.schema.errors import EvidenceError, UsageError
 from fairtrial.schema.facts import Fact
@@ -221,11 +223,18 @@ def finish(end: SessionEnd, *, json: bool, codes: Codes) -> int:
             put(outcome.judgment.model_dump_json(by_alias=True, indent=1))
         else:
             render_terminal(outcome.report, console(), brief=True)
+            _last(headline(outcome.judgment))
         if end.reason is not HaltReason.FINISHED:
             say(f"fairtrial: {halt_line(end)}")
         put_line = say if json else put
         put_line(f"report: {page}")
     return code
+
+
+def _last(lines: tuple[str, ...]) -> None:
+    """What two running servers show: the last thing to read."""
+    for line in lines:
+        put(visible(line))
 
 
 def _of_record(directory: Path) -> Report:

@@ -24,6 +24,7 @@ from fairtrial.judge.plug_ins import NO_PLUG_INS, LoadedPlugIn
 from fairtrial.judge.populations import failed_share_upper, populations
 from fairtrial.judge.regressions import named_regressions
 from fairtrial.judge.requirements import requirement_results
+from fairtrial.judge.seen_differences import seen_differences
 from fairtrial.schema.judgment import (
     Cell,
     CellEquality,
@@ -113,6 +114,7 @@ def judge_normal(
         ledger=ledger(normal, evidence.files),
         issues=(*normal.issues, *counter_issues),
         looks=looks(normal),
+        differences=seen_differences(evidence.plan, found.requirements, found.cells, basis.distrust),
         failed_share_upper=failed_share_upper(normal),
         step_ms=clock_step_ms(normal),
     )

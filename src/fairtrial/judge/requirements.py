@@ -36,6 +36,7 @@ def _result(one: Analysed, comparisons: tuple[Comparison, ...]) -> RequirementRe
         observed=tuple(cell.paired_effect_percent for cell in cells),
         verdict=one.finding.verdict if one.finding is not None and demanding else None,
         reason=_reason(one) if demanding else DESCRIPTIVE,
+        at_least=requirement.at_least,
         finding=one.finding,
         companions=one.companions,
         smallest_visible=one.smallest,

@@ -55,13 +55,12 @@ def _requirements(judgment: Judgment, baseline: str) -> Table:
     # What is held against a share of its own needs no change.
     statistics = {one.statistic for one in judgment.requirements if not effects.is_share(one)}
     column = effects.column(statistics, shares=shares)
-    reasons = dict.fromkeys(result.reason for result in judgment.requirements)
     return Table(
         caption="What was demanded and what was observed, by repetition",
         columns=("workload", "arm", "demand", column, "over all [interval]", "verdict"),
         numeric=(False,) * 6,
         rows=tuple(rows),
-        note=" ".join([effects.meaning(statistics, shares=shares), *map(words.sentence, reasons)]),
+        note=effects.meaning(statistics, shares=shares),
     )
 
 

@@ -1,5 +1,6 @@
 """Changes by repetition: signs, words, and a colour only where it may mean something. Pure."""
 
+from collections import Counter
 from math import floor
 
 from fairtrial.report import words
@@ -9,19 +10,15 @@ from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.vocab import Metric, Statistic
 
 _MEANING = (
-    "the candidate's against the baseline's, 100*(B-A)/A. Paired effect: the same cases compared one by one, "
-    "the trimmed mean of their log ratios. Negative is lower than the baseline in both. They may differ "
-    "where a population is a mixture, say of hits and misses. Coloured or bold only where every cell behind "
-    "it is usable and no repetition lies within the baseline's own spread."
+    "100*(B-A)/A by repetition, coloured only where its cells are usable and it exceeds the baseline's own "
+    "spread. Over all: the same cases compared one by one; negative is lower in both, and they may differ "
+    "where a population is a mixture."
 )
-
-
+_MOST_LISTED = 6
+"""Repetitions whose values stand one by one; of more the range is shown."""
 _ROUNDING = 1e-9
 """What 57 % times a thousand may lack of 570."""
-_SHARES = (
-    "Share met: the share of all requests that were within the limits, by arm and repetition; the demand is "
-    "for the candidate's own share and not for a change of it."
-)
+_SHARES = "Share met: of all requests, by arm and repetition; the demand is for the candidate's own share."
 
 
 def is_share(result: RequirementResult) -> bool:
@@ -30,14 +27,31 @@ def is_share(result: RequirementResult) -> bool:
 
 
 def shares(entries: list[Comparison], baseline: str) -> Span:
-    """The observed share of each arm, by repetition, e.g. ``A 95.0%, 97.5%; B 100.0%, 99.0%``."""
+    """The observed share of each arm, by repetition, e.g. ``A 95.0%, 97.5%; B 100.0%, 99.0%``.
+
+    Of more than six repetitions the range: ``A 95.0% to 97.5%; B 99.0% to 100.0%``.
+    """
     if not entries:
         return Span(text=words.ABSENT)
     arms = (
         (baseline, [entry.baseline for entry in entries]),
         (entries[0].candidate, [entry.candidate_value for entry in entries]),
     )
-    return Span(text="; ".join(f"{arm} {', '.join(map(_share, values))}" for arm, values in arms))
+    return Span(text="; ".join(f"{arm} {_shares(values)}" for arm, values in arms))
+
+
+def _shares(values: list[Value]) -> str:
+    known = sorted((value for value in values if value.value is not None), key=_number)
+    if len(values) <= _MOST_LISTED or not known:
+        return ", ".join(map(_share, values))
+    lacking = len(values) - len(known)
+    without = f" ({lacking} of {len(values)} without a number)" if lacking else ""
+    return f"{_share(known[0])} to {_share(known[-1])}{without}"
+
+
+def _number(value: Value) -> float:
+    """For sorting values that are known to be there."""
+    return value.value or 0.0
 
 
 def _share(value: Value) -> str:
@@ -116,8 +130,24 @@ def _line(judgment: Judgment, entries: list[Comparison], values: list[Value]) ->
 
 def _text(values: list[Value], metric: Metric) -> str:
     """One word for all where they agree, else a word each: ``-12.0% faster, +14.7% slower``."""
+    if len(values) > _MOST_LISTED:
+        return _range(values, metric)
     shown = [words.percent(value).text for value in values]
     said = [words.direction(value, metric) for value in values]
     if len(set(said)) == 1:
         return f"{', '.join(shown)} ({said[0]})"
     return ", ".join(f"{text} {word}".rstrip() for text, word in zip(shown, said, strict=True))
+
+
+def _range(values: list[Value], metric: Metric) -> str:
+    """The ends, and how many went which way: ``-44.4% to +31.9% (7 of 12 slower)``.
+
+    Where two ways are equally frequent both are named; so are repetitions without a number.
+    """
+    known = sorted((value for value in values if value.value is not None), key=_number)
+    ends = f"{words.signed(_number(known[0]))} to {words.signed(_number(known[-1]))}"
+    counted = Counter(words.direction(value, metric) for value in known).most_common()
+    said = [f"{n} of {len(values)} {word}" for word, n in counted if n == counted[0][1]]
+    if lacking := len(values) - len(known):
+        said.append(f"{lacking} without a number")
+    return f"{ends} ({', '.join(said)})"

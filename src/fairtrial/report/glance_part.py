@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from fairtrial.judge.basis import DEMANDING
 from fairtrial.judge.normal import baseline_of, candidates_of, without_difference
 from fairtrial.report import words
+from fairtrial.report.headline import headline
 from fairtrial.schema.document import Paragraph, Section
 from fairtrial.schema.judgment import EqualityCount, Judgment, Population
 from fairtrial.schema.plan import ArmDifference, FrozenPlan, PublicValue
@@ -17,9 +18,13 @@ _NAMES: Mapping[HitSource, str] = {HitSource.UNKNOWN: "not stated"}
 
 
 def glance(plan: FrozenPlan, judgment: Judgment) -> Section:
-    """What differs between the arms, then hits, misses and outputs of every workload with a demand."""
+    """What two running servers show, what differs between the arms, then hits, misses and outputs.
+
+    The last stand for every workload with a demand.
+    """
     demanded = {entry.workload for entry in judgment.requirements if entry.role in DEMANDING}
-    lines = [Paragraph(text=f"What differs from {baseline_of(plan)}: {differences(plan)}.")]
+    lines = [Paragraph(text=line) for line in headline(judgment)]
+    lines += [Paragraph(text=f"What differs from {baseline_of(plan)}: {differences(plan)}.")]
     lines += [
         Paragraph(text=_line(plan, workload.name, judgment))
         for workload in plan.workloads

@@ -21,6 +21,8 @@ VERDICTS = {
     Verdict.INCONCLUSIVE: Span(text="undecided", tone="warn"),
 }
 """What people read for each verdict."""
+_ROUNDING = 1e-6
+"""What arithmetic may lack of a hundredth of a percent."""
 _CAPTION = "Harm and its interval, against what is allowed"
 
 
@@ -59,11 +61,22 @@ def _kind(ends: list[float], result: RequirementResult) -> str:
 
 
 def _shares(found: Finding, result: RequirementResult) -> str:
-    least = result.at_least or 0.0
-    middle = least - (found.mean or 0.0)
-    if found.high is None:
-        return f"{100 * middle:.2f}% met"
-    return f"{100 * middle:.2f}% met, at least {100 * max(least - found.high, 0.0):.2f}%"
+    """Shortfalls turned into shares; without the demanded share they tell none."""
+    if result.at_least is None or found.mean is None:
+        return words.ABSENT
+    middle = f"{_down(result.at_least - found.mean)} met"
+    if found.low is None or found.high is None:
+        return middle
+    return f"{middle} [{_down(result.at_least - found.high)}, {_up(result.at_least - found.low)}]"
+
+
+def _down(share: float) -> str:
+    """Rounded down: 99.996 % are not all."""
+    return f"{math.floor(10_000 * max(share, 0.0) + _ROUNDING) / 100:.2f}%"
+
+
+def _up(share: float) -> str:
+    return f"{math.ceil(10_000 * min(share, 1.0) - _ROUNDING) / 100:.2f}%"
 
 
 def section(judgment: Judgment) -> Section:
@@ -111,8 +124,7 @@ def _harm(log: float) -> float:
 def _beside(judgment: Judgment) -> Iterator[Table]:
     rows = []
     for result in judgment.requirements:
-        found = result.finding
-        if result.role not in DEMANDING or found is None:
+        if result.role not in DEMANDING:
             continue
         rows.append(
             words.spans(

@@ -217,26 +217,48 @@ def _mixture(workload: FrozenWorkload, judgment: Judgment) -> tuple[Table, ...]:
 
 
 def _unusable(workload: FrozenWorkload, judgment: Judgment) -> tuple[Block, ...]:
+    """What keeps cells from being used, and apart from it what the plan's level doesn't ask."""
+    asked, others = (_conditions(workload, judgment, asked=asked) for asked in (True, False))
+    blocks: list[Block] = []
+    if asked:
+        note = "In: repetition and candidate. Each makes its cell unusable; unknown is not yes."
+        blocks.append(_condition_table("Conditions of use that don't hold, or are unknown", asked, note))
+    elif any(cell.workload == workload.name for cell in judgment.cells):
+        blocks.append(
+            Paragraph(text="Every condition of use that is asked holds in every cell.", tone="good")
+        )
+    if others:
+        note = "They don't hold, or are unknown; at this level they make no cell unusable."
+        blocks.append(_condition_table("Not asked at this level", others, note))
+    return tuple(blocks)
+
+
+def _conditions(workload: FrozenWorkload, judgment: Judgment, *, asked: bool) -> tuple[tuple[Span, ...], ...]:
+    """Those that don't hold or are unknown, with the cells in which it is so."""
     grouped: dict[tuple[str, bool | None, str], list[str]] = {}
     for cell in judgment.cells:
         if cell.workload != workload.name:
             continue
         for result in cell.conditions:
-            if result.holds is not True:
+            if result.holds is not True and result.asked is asked:
                 key = (result.condition.value, result.holds, result.reason)
                 grouped.setdefault(key, []).append(f"{cell.repetition}{cell.candidate}")
-    if not grouped:
-        return (Paragraph(text="Every condition of use holds in every cell.", tone="good"),)
-    rows = tuple(
-        words.spans(condition, words.yes_no(holds=holds), ", ".join(where), reason)
+    return tuple(
+        words.spans(condition, _plain(words.yes_no(holds=holds), asked=asked), ", ".join(where), reason)
         for (condition, holds, reason), where in grouped.items()
     )
-    return (
-        Table(
-            caption="Conditions of use that don't hold, or are unknown",
-            columns=("condition", "holds", "in", "why"),
-            numeric=(False,) * 4,
-            rows=rows,
-            note="In: repetition and candidate. A level asks for its own subset; unknown is not yes.",
-        ),
+
+
+def _plain(span: Span, *, asked: bool) -> Span:
+    """Without its colour where nothing depends on it."""
+    return span if asked else Span(text=span.text)
+
+
+def _condition_table(caption: str, rows: tuple[tuple[Span, ...], ...], note: str) -> Table:
+    return Table(
+        caption=caption,
+        columns=("condition", "holds", "in", "why"),
+        numeric=(False,) * 4,
+        rows=rows,
+        note=note,
     )

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from fairtrial.schema.base import Record
 from fairtrial.schema.client_vocab import Transport
 from fairtrial.schema.identity import Geometry
-from fairtrial.schema.judgment_parts import CalibrationUse, LookResult, NamedRegression
+from fairtrial.schema.judgment_parts import CalibrationUse, LookResult, NamedRegression, SeenDifference
 from fairtrial.schema.types import (
     ArmName,
     Count,
@@ -383,6 +383,8 @@ class Judgment(Record):
     regressions: tuple[NamedRegression, ...] = ()
     calibration: CalibrationUse | None = None
     looks: tuple[LookResult, ...] = ()
+    differences: tuple[SeenDifference, ...] = ()
+    """Of trials whose servers all ran already; empty where the trial started one."""
     ledger: tuple[LedgerEntry, ...]
     issues: tuple[NormaliserIssue, ...]
     failed_share_upper: dict[ArmName, Share]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fairtrial.schema.base import Record
 from fairtrial.schema.types import ArmName, Identifier, Positive, Share, Text, UtcTime, Within
-from fairtrial.schema.verdict_vocab import CalibrationState
+from fairtrial.schema.verdict_vocab import CalibrationState, Flag
 from fairtrial.schema.vocab import Metric, Statistic
 
 
@@ -40,3 +40,24 @@ class LookResult(Record):
     alpha: Share
     taken: bool
     decided: bool
+
+
+class SeenDifference(Record):
+    """What a requirement tells of the difference between two servers that ran already."""
+
+    workload: Identifier
+    candidate: ArmName
+    metric: Metric
+    statistic: Statistic
+    flag: Flag | None
+    """A regression or an improvement that was detected; None where none was, or nothing may be concluded."""
+    alpha: Share | None
+    """One-sided, of each end by itself; None, like all numbers here, where ``reason`` says why."""
+    harm_percent: float | None
+    """100*(exp(harm)-1): positive where the candidate is worse."""
+    harm_low_percent: float | None
+    harm_high_percent: float | None
+    p_holm: Share | None
+    """Two-sided, of no difference, corrected for all that were compared (Holm)."""
+    reason: Text | None
+    """Why nothing may be concluded."""
