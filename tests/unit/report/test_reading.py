@@ -22,8 +22,9 @@ from fairtrial.testing.evidence import (
     with_files,
 )
 from fairtrial.testing.small_plan import small_plan
+from fairtrial.testing.steady import FOUR
 
-QUICK = small_plan().model_copy(update={"level": Level.QUICK})
+QUICK = small_plan(FOUR, Level.QUICK)
 
 
 def built(script=None):
@@ -52,23 +53,24 @@ def texts(found):
 
 
 def test_an_observation_inside_the_baselines_noise_gets_no_colour():
-    """A takes 40 ms, then 90: B's 30 and 60 are faster twice, but A alone moves by 125 %."""
+    """A takes 40 ms, then 90: B's 30 and 60 are faster always, but A alone moves by 125 %."""
 
     def reply(where, case):
-        milliseconds = {("A", 1): 40, ("A", 2): 90, ("B", 1): 30, ("B", 2): 60}[where.arm, where.repetition]
+        odd = where.repetition % 2
+        milliseconds = {("A", 1): 40, ("A", 0): 90, ("B", 1): 30, ("B", 0): 60}[where.arm, odd]
         return replace(default_reply(where, case), ttft_ms=milliseconds)
 
-    for found in table(built(Script(plan=QUICK, reply=reply)), "Decision", "What was demanded").rows[0][3:5]:
-        assert (found.text, found.tone) == ("-25.0%, -33.3% (faster)", "plain")
+    found = table(built(Script(plan=QUICK, reply=reply)), "Decision", "What was demanded").rows[0][3]
+    assert (found.text, found.tone) == ("-25.0%, -33.3%, -25.0%, -33.3% (faster)", "plain")
 
 
 def test_an_observation_beyond_it_gets_one_where_its_cells_are_usable(report):
     """Level quick asks for less, so that the same evidence gives usable cells."""
-    for found, tone in ((report, "plain"), (built(Script(plan=QUICK)), "good")):
-        shown = table(found, "Decision", "What was demanded").rows[0][3:5]
-        assert [(span.text, span.tone) for span in shown] == [("-50.0%, -50.0% (faster)", tone)] * 2
+    for found, tone, times in ((report, "plain", 2), (built(Script(plan=QUICK)), "good", 4)):
+        shown = table(found, "Decision", "What was demanded").rows[0][3]
+        assert (shown.text, shown.tone) == (f"{', '.join(['-50.0%'] * times)} (faster)", tone)
         by_repetition = table(found, "Workload returning", "TTFT in ms").rows
-        assert [row[-1].tone for row in by_repetition] == [tone] * 2
+        assert [row[-1].tone for row in by_repetition] == [tone] * times
 
 
 def test_one_unusable_cell_takes_the_colour_of_its_own_repetition_and_of_the_whole():
@@ -82,9 +84,11 @@ def test_one_unusable_cell_takes_the_colour_of_its_own_repetition_and_of_the_who
     assert [row[-1].tone for row in table(found, "Workload returning", "TTFT in ms").rows] == [
         "good",
         "plain",
+        "good",
+        "good",
     ]
     shown = table(found, "Decision", "What was demanded").rows[0][3]
-    assert (shown.text, shown.tone) == ("-50.0%, -50.0% (faster)", "plain")
+    assert (shown.text, shown.tone) == ("-50.0%, -50.0%, -50.0%, -50.0% (faster)", "plain")
 
 
 def mixture(where, case):
@@ -98,13 +102,13 @@ def mixture(where, case):
 def test_the_change_is_that_of_the_statistic_the_demand_names():
     """Medians 40 and 15 ms: -62.5 %. Ratios 1, 1/4, 1/2, 1; nothing is trimmed of four: 8**-0.25 - 1."""
     found = table(built(Script(plan=QUICK, reply=mixture)), "Decision", "What was demanded")
-    assert found.columns[3:5] == ("change of the median", "paired effect")
+    assert found.columns[3:5] == ("change of the median", "over all [interval]")
     assert [span.text for span in found.rows[0][3:5]] == [
-        "-62.5%, -62.5% (faster)",
-        "-40.5%, -40.5% (faster)",
+        "-62.5%, -62.5%, -62.5%, -62.5% (faster)",
+        "-40.5% [-40.5%, -40.5%] (faster)",
     ]
     assert "mixture" in found.note
-    assert "Negative is lower than the baseline in both" in found.note
+    assert "negative is lower in both" in found.note
 
 
 def test_a_percentile_is_compared_as_that_percentile():
@@ -121,7 +125,10 @@ def test_a_percentile_is_compared_as_that_percentile():
 
     found = table(built(Script(plan=plan, reply=reply)), "Decision", "What was demanded")
     assert found.columns[3] == "change of the p90"
-    assert [span.text for span in found.rows[0][3:5]] == ["-46.3%, -46.3% (faster)", "-"]
+    assert [span.text for span in found.rows[0][3:5]] == [
+        "-46.3%, -46.3%, -46.3%, -46.3% (faster)",
+        "-46.3% [-46.3%, -46.3%] (faster)",
+    ]
 
 
 def test_one_sign_convention(report):
@@ -135,11 +142,42 @@ def test_repetitions_that_disagree_say_so_one_by_one():
     """B takes 20 ms, then 100 where A takes 40, then 80: half, then a quarter more."""
 
     def reply(where, case):
-        milliseconds = {("A", 1): 40, ("A", 2): 80, ("B", 1): 20, ("B", 2): 100}[where.arm, where.repetition]
+        odd = where.repetition % 2
+        milliseconds = {("A", 1): 40, ("A", 0): 80, ("B", 1): 20, ("B", 0): 100}[where.arm, odd]
         return replace(default_reply(where, case), ttft_ms=milliseconds)
 
     found = table(built(Script(plan=QUICK, reply=reply)), "Decision", "What was demanded").rows[0][3]
-    assert (found.text, found.tone) == ("-50.0% faster, +25.0% slower", "plain")
+    assert (found.text, found.tone) == ("-50.0% faster, +25.0% slower, -50.0% faster, +25.0% slower", "plain")
+
+
+def test_more_than_six_repetitions_are_a_range():
+    """Seven repetitions: A always 40 ms, B 20, 30, 50, 24, 36, 38 and 60."""
+    plan = small_plan(("AB", "BA", "BA", "AB", "AB", "BA", "AB"), Level.QUICK)
+    candidate = (20, 30, 50, 24, 36, 38, 60)
+
+    def reply(where, case):
+        milliseconds = 40 if where.arm == "A" else candidate[where.repetition - 1]
+        return replace(default_reply(where, case), ttft_ms=milliseconds)
+
+    found = table(built(Script(plan=plan, reply=reply)), "Decision", "What was demanded").rows[0][3]
+    assert (found.text, found.tone) == ("-50.0% to +50.0% (5 of 7 faster)", "plain")
+
+
+def conditions(found, caption):
+    blocks = section(found, "Workload returning").blocks
+    return [texts(b) for b in blocks if isinstance(b, Table) and b.caption.startswith(caption)]
+
+
+def test_what_a_level_does_not_ask_stands_apart_from_what_makes_a_cell_unusable():
+    """Quick asks for no calibration; two repetitions are too few at any level."""
+    (asked,) = conditions(built(Script(plan=small_plan(level=Level.QUICK))), "Conditions of use")
+    assert [row[:3] for row in asked] == [["min_data", "no", "1B, 2B"]]
+    found = built(Script(plan=QUICK))
+    assert conditions(found, "Conditions of use") == []
+    (others,) = conditions(found, "Not asked at this level")
+    assert ["aa_calibration_valid", "unknown", "1B, 2B, 3B, 4B"] in [row[:3] for row in others]
+    said = [b.text for b in section(found, "Workload returning").blocks if isinstance(b, Paragraph)]
+    assert "Every condition of use that is asked holds in every cell." in said
 
 
 def test_at_a_glance_adds_repetitions_up_where_they_differ():
