@@ -223,7 +223,7 @@ def finish(end: SessionEnd, *, json: bool, codes: Codes) -> int:
             put(outcome.judgment.model_dump_json(by_alias=True, indent=1))
         else:
             render_terminal(outcome.report, console(), brief=True)
-            _last(headline(outcome.judgment))
+            _last(headline(outcome.plan, outcome.judgment))
         if end.reason is not HaltReason.FINISHED:
             say(f"fairtrial: {halt_line(end)}")
         put_line = say if json else put

@@ -28,7 +28,7 @@ def seen_differences(
         cells: They say which numbers may be used.
         distrust: Why the evidence is no basis at all; empty when it is one.
     """
-    if not all(attached(plan, arm.name) for arm in plan.arms):
+    if not all_attached(plan):
         return ()
     compared = [
         result
@@ -41,6 +41,11 @@ def seen_differences(
     return tuple(
         _seen(result, reason, p) for result, reason, p in zip(compared, reasons, adjusted, strict=True)
     )
+
+
+def all_attached(plan: FrozenPlan) -> bool:
+    """Whether every server ran already: then the trial compares these two launches."""
+    return all(attached(plan, arm.name) for arm in plan.arms)
 
 
 def _seen(result: RequirementResult, reason: str, p: float | None) -> SeenDifference:
@@ -83,7 +88,9 @@ def _why_not(result: RequirementResult, cells: Sequence[Cell]) -> str:
         return result.reason
     if None in found.harms or Flag.MISSING_DECIDES in found.flags:
         return found.reason
-    if found.n < MIN_REPETITIONS or found.low is None or found.high is None:
+    if found.low is None or found.high is None:
+        return "there is no interval"
+    if found.n < MIN_REPETITIONS:
         return f"{found.n} repetitions with a number, at least {MIN_REPETITIONS} are needed"
     mine = [cell for cell in cells if (cell.workload, cell.candidate) == (result.workload, result.candidate)]
     lost = sum(not cell.usable for cell in mine)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fairtrial.report import words
 from fairtrial.schema.judgment import RequirementResult
 from fairtrial.schema.verdict import Companions, Finding, OddLaunch
-from fairtrial.schema.verdict_vocab import Flag
+from fairtrial.schema.verdict_vocab import Assumption, Flag
 
 _FLAGS = {
     Flag.REGRESSION_DETECTED: "a regression is detected: the whole interval is harm",
@@ -14,6 +14,11 @@ _FLAGS = {
     Flag.WITHIN_NOISE: "within A/A noise",
     Flag.MISSING_DECIDES: "pairs without two values would decide it",
     Flag.FAILURES_RANKED: "failures are ranked worst",
+}
+_ASSUMPTIONS = {
+    Assumption.COMPLETE: "over the cases with a value in both arms",
+    Assumption.WORST: "with missing records taken against the candidate",
+    Assumption.BEST: "with missing records taken for the candidate",
 }
 
 
@@ -48,7 +53,7 @@ def _exact(found: Finding) -> Iterator[str]:
 def _sensitive(found: Finding) -> Iterator[str]:
     for other in found.sensitivity:
         if other.verdict is not found.verdict:
-            yield f"{other.verdict.value} if {other.assumption}"
+            yield f"{words.verdict(other.verdict).text} {_ASSUMPTIONS[other.assumption]}"
 
 
 def _beside(beside: Companions) -> Iterator[str]:

@@ -23,7 +23,7 @@ def glance(plan: FrozenPlan, judgment: Judgment) -> Section:
     The last stand for every workload with a demand.
     """
     demanded = {entry.workload for entry in judgment.requirements if entry.role in DEMANDING}
-    lines = [Paragraph(text=line) for line in headline(judgment)]
+    lines = [Paragraph(text=line) for line in headline(plan, judgment)]
     lines += [Paragraph(text=f"What differs from {baseline_of(plan)}: {differences(plan)}.")]
     lines += [
         Paragraph(text=_line(plan, workload.name, judgment))

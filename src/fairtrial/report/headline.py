@@ -3,20 +3,22 @@
 import math
 from collections.abc import Iterator
 
+from fairtrial.judge.seen_differences import all_attached
 from fairtrial.report import words
 from fairtrial.report.verdict_part import overall, verdict
 from fairtrial.schema.judgment import Judgment, RequirementResult
 from fairtrial.schema.judgment_parts import SeenDifference
 from fairtrial.schema.metrics import METRICS
+from fairtrial.schema.plan import FrozenPlan
 
 _ROUNDING = 1e-9
 
 
-def headline(judgment: Judgment) -> tuple[str, ...]:
-    """The sentences; none of trials that started their servers."""
-    seen = judgment.differences
-    if not seen:
+def headline(plan: FrozenPlan, judgment: Judgment) -> tuple[str, ...]:
+    """The sentences; none of trials that started a server."""
+    if not all_attached(plan):
         return ()
+    seen = judgment.differences
     detected = [one for one in seen if one.flag is not None]
     absent = [one for one in seen if one.reason is not None]
     level = [one for one in seen if one.flag is None and one.reason is None]

@@ -30,14 +30,7 @@ from fairtrial.schema.document import (
 from fairtrial.schema.record import ImportedRecord, Place
 from fairtrial.schema.record_judgment import Agreement, Figure, FigureKind, LaneVerdict, RecordJudgment
 from fairtrial.schema.verdict import Companions, Finding
-from fairtrial.schema.vocab import Verdict
 
-_VERDICTS = {
-    Verdict.SUPERIOR: Span(text="better", tone="good"),
-    Verdict.NON_INFERIOR: Span(text="no worse", tone="good"),
-    Verdict.INFERIOR: Span(text="worse than allowed", tone="bad"),
-    Verdict.INCONCLUSIVE: Span(text="undecided", tone="warn"),
-}
 _MOST_PLACES = 3
 
 
@@ -159,7 +152,7 @@ def _interval(lane: LaneVerdict) -> Iterable[IntervalRow]:
 
 
 def _verdict_word(lane: LaneVerdict, finding: Finding) -> Span:
-    shown = _VERDICTS[finding.verdict]
+    shown = words.verdict(finding.verdict)
     return shown if lane.usable else Span(text=f"not usable ({shown.text})", tone="warn")
 
 

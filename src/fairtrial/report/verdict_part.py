@@ -12,15 +12,8 @@ from fairtrial.schema.judgment import Judgment, RequirementResult
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.verdict import Finding
 from fairtrial.schema.verdict_vocab import Estimand
-from fairtrial.schema.vocab import Direction, Verdict
+from fairtrial.schema.vocab import Direction
 
-VERDICTS = {
-    Verdict.SUPERIOR: Span(text="better", tone="good"),
-    Verdict.NON_INFERIOR: Span(text="no worse", tone="good"),
-    Verdict.INFERIOR: Span(text="worse than allowed", tone="bad"),
-    Verdict.INCONCLUSIVE: Span(text="undecided", tone="warn"),
-}
-"""What people read for each verdict."""
 _ROUNDING = 1e-6
 """What arithmetic may lack of a hundredth of a percent."""
 _CAPTION = "Harm and its interval, against what is allowed"
@@ -28,7 +21,7 @@ _CAPTION = "Harm and its interval, against what is allowed"
 
 def verdict(result: RequirementResult) -> Span:
     """The verdict in the word that people read."""
-    return Span(text=words.ABSENT) if result.verdict is None else VERDICTS[result.verdict]
+    return Span(text=words.ABSENT) if result.verdict is None else words.verdict(result.verdict)
 
 
 def overall(result: RequirementResult) -> Span:

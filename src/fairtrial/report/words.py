@@ -6,7 +6,7 @@ from types import MappingProxyType
 from fairtrial.schema.document import Span, Tone
 from fairtrial.schema.judgment import EqualityCount, Value
 from fairtrial.schema.metrics import METRICS
-from fairtrial.schema.vocab import Direction, GateOutcome, Metric, Proof, Recommendation, Unit
+from fairtrial.schema.vocab import Direction, GateOutcome, Metric, Proof, Recommendation, Unit, Verdict
 
 ABSENT = "-"
 """Shown where there is no number; the reason stands near it."""
@@ -22,6 +22,14 @@ _PLAIN: Mapping[Recommendation, tuple[str, Tone]] = MappingProxyType(
         Recommendation.KEEP_BASELINE: ("Keep the baseline", "bad"),
         Recommendation.UNDECIDED: ("Undecided: keep the baseline for now", "warn"),
         Recommendation.INCOMPLETE: ("The evidence is incomplete: keep the baseline for now", "warn"),
+    }
+)
+_VERDICTS: Mapping[Verdict, tuple[str, Tone]] = MappingProxyType(
+    {
+        Verdict.SUPERIOR: ("better", "good"),
+        Verdict.NON_INFERIOR: ("no worse", "good"),
+        Verdict.INFERIOR: ("worse than allowed", "bad"),
+        Verdict.INCONCLUSIVE: ("undecided", "warn"),
     }
 )
 _GATE_TONES: Mapping[GateOutcome, Tone] = MappingProxyType(
@@ -47,6 +55,12 @@ _UNITS: Mapping[Unit, str] = MappingProxyType(
 def recommendation(found: Recommendation) -> tuple[str, Tone]:
     """The recommendation in plain words, with its tone."""
     return _PLAIN[found]
+
+
+def verdict(found: Verdict) -> Span:
+    """A verdict in the word that people read."""
+    text, tone = _VERDICTS[found]
+    return Span(text=text, tone=tone)
 
 
 def unit(metric: Metric) -> str:
