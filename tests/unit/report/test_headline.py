@@ -70,8 +70,10 @@ def test_no_difference_names_the_widest_bounds_rounded_away_from_none(judgment):
     """Harms up to 8.01 % in one and 3 % in the other, gains up to 2 % and 4.5 %."""
     found = lines(judgment, result(finding(-2, 3, 8.01)), result(finding(-4.5, 0, 3), metric=Metric.E2E))
     assert found == (
-        "No difference detected: harms above 8.1% and gains above 4.5% "
-        + "are excluded (95% each) for TTFT and end to end of B in cold.",
+        (
+            "No difference detected: harms above 8.1% and gains above 4.5% "
+            "are excluded (95% each) for TTFT and end to end of B in cold."
+        ),
     )
 
 
@@ -88,10 +90,14 @@ def test_several_compared_are_corrected_for(judgment):
         ),
     )
     assert both == (
-        "Difference detected: TTFT of B in cold +5.0% [+2.0%, +8.0%] (slower), "
-        + "also with all 2 compared at once.",
-        "Difference detected: end to end of B in cold -10.0% [-20.0%, -5.0%] (faster), "
-        + "also with all 2 compared at once.",
+        (
+            "Difference detected: TTFT of B in cold +5.0% [+2.0%, +8.0%] (slower), "
+            "also with all 2 compared at once."
+        ),
+        (
+            "Difference detected: end to end of B in cold -10.0% [-20.0%, -5.0%] (faster), "
+            "also with all 2 compared at once."
+        ),
     )
     first, second = lines(
         judgment,
