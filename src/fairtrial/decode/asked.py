@@ -17,6 +17,8 @@ _LIMITS = (
 SGLang's own, Ollama's own. The first that is there counts."""
 
 _ONE = (None, 1)
+_NUMBERS = frozenset({int, bool})
+"""What a prompt in token ids holds; lists of text or of lists are several prompts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def asked_of(sent: bytes) -> Asked:
 
 def _asks_once(document: dict[str, object]) -> bool:
     prompt = document.get("prompt")
-    several = isinstance(prompt, list) and any(not isinstance(one, int) for one in prompt)
+    several = isinstance(prompt, list) and not _NUMBERS.issuperset(map(type, prompt))
     return document.get("n") in _ONE and not several
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
@@ -21,9 +22,9 @@ START_TIME = "process_start_time_seconds"
 _OPENMETRICS = "application/openmetrics-text"
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?[Ii]nf(?:inity)?|[Nn]a[Nn]"
 _SAMPLE = re.compile(
-    r"[ \t]*(?:[a-zA-Z_:][a-zA-Z0-9_:]*+)?[ \t]*"
-    r'(?:\{(?:[^"{}\n]|"(?:[^"\\\n]|\\.)*+")*+\})?[ \t]*'
-    rf"(?:{_NUMBER})(?:[ \t]+-?[0-9]+)?[ \t]*"
+    r"(?P<series>[ \t]*(?:[a-zA-Z_:][a-zA-Z0-9_:]*+)?[ \t]*"
+    r'(?:\{(?:[^"{}\n]|"(?:[^"\\\n]|\\.)*+")*+\})?[ \t]*)'
+    rf"(?<=[ \t}}])(?P<value>{_NUMBER})(?P<at>(?:[ \t]+-?[0-9]+)?[ \t]*)"
 )
 _COUNTER_TYPE = re.compile(r"^([ \t]*#[ \t]+TYPE[ \t]+\S+)[ \t]+counter[ \t]*$", re.MULTILINE)
 
@@ -89,11 +90,38 @@ def parse(data: bytes, content_type: str = "") -> Exposition | Unreadable:
     kind = content_type.partition(";")[0].strip().lower()
     if kind == _OPENMETRICS or (not kind and text.endswith("# EOF\n")):
         return _collect(parse_openmetrics, text)
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip() and not line.lstrip().startswith("#") and _SAMPLE.fullmatch(line) is None:
-            return Unreadable(ScrapeFault.PARSE_ERROR, f"line {number} is no sample")
     # The parser renames counters to OpenMetrics' names; as gauges they keep the wire's.
-    return _collect(parse_classic, _COUNTER_TYPE.sub(r"\1 gauge", text))
+    return _classic(_COUNTER_TYPE.sub(r"\1 gauge", text))
+
+
+def _classic(text: str) -> Exposition | Unreadable:
+    """The page in two parts: its values, and all the rest, which pages of one server mostly share."""
+    rest: list[str] = []
+    values: list[float] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            rest.append(line)
+            continue
+        found = _SAMPLE.fullmatch(line)
+        if found is None:
+            return Unreadable(ScrapeFault.PARSE_ERROR, f"line {number} is no sample")
+        rest.append(f"{found['series']}{len(values)}{found['at']}")
+        values.append(float(found["value"]))
+    page = _numbered("\n".join(rest))
+    if isinstance(page, Unreadable):
+        return page
+    return Exposition(
+        {
+            name: {labels: values[int(number)] for labels, number in series.items()}
+            for name, series in page.samples.items()
+        }
+    )
+
+
+@lru_cache(maxsize=64)
+def _numbered(rest: str) -> Exposition | Unreadable:
+    """A page with the number of each sample as its value. Names and labels are what takes time to read."""
+    return _collect(parse_classic, rest)
 
 
 def counter_sum(page: Page, metric: str) -> Reading:

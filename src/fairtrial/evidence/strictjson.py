@@ -4,7 +4,9 @@ import json
 import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import cast
 
 from fairtrial.schema.errors import DocumentError
 from fairtrial.schema.types import MAX_SAFE_INTEGER
@@ -20,6 +22,8 @@ _Path = tuple["_Path", str | int] | tuple[()]
 _LONGEST_SAFE_INTEGER = len(str(-MAX_SAFE_INTEGER))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONG_NUMBER = re.compile(r"[0-9]{16}")
+"""Only what holds so many digits in a row can hold an unsafe integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,20 @@ _DECODER = json.JSONDecoder(
 )
 
 
+def _kept(value: object) -> object:
+    if isinstance(value, _Refused):
+        raise ValueError(value.why)  # noqa: TRY004 - of the data, not of the call
+    return value
+
+
+_QUICK = json.JSONDecoder(
+    object_pairs_hook=lambda pairs: _kept(_object(pairs)),
+    parse_float=lambda text: _kept(_float(text)),
+    parse_constant=lambda text: _kept(_constant(text)),
+)
+"""Ends at the first refused value, without its place; takes integers of any size."""
+
+
 def loads(
     data: bytes,
     *,
@@ -88,6 +106,10 @@ def loads(
             bytes after the document, or are too large or too deep.
     """
     text = _text(data, where, max_bytes)
+    surrogates = bool(_SURROGATE_ESCAPE.search(text))
+    if not surrogates and text.count("{") + text.count("[") <= max_depth and not _LONG_NUMBER.search(text):
+        with suppress(ValueError):  # what is wrong, and where, is told below
+            return cast("object", _QUICK.decode(text))
     too_deep = f"nested deeper than {max_depth}"
     try:
         value = _DECODER.decode(text)
@@ -96,7 +118,7 @@ def loads(
         raise DocumentError(f"not JSON at {place}: {error.msg}", where=where) from error
     except RecursionError as error:
         raise DocumentError(too_deep, where=where) from error
-    found = _first_fault(value, max_depth, surrogates=bool(_SURROGATE_ESCAPE.search(text)))
+    found = _first_fault(value, max_depth, surrogates=surrogates)
     if found is not None:
         why, path = found
         raise DocumentError(f"{why or too_deep} at {pointer(_steps(path))}", where=where)

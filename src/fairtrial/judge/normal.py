@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from fairtrial.evidence.progress import LaunchState, Progress
@@ -31,7 +32,7 @@ class Place(NamedTuple):
         return f"{self.workload}, repetition {self.repetition}, arm {self.arm}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PhaseTable:
     """The requests of one phase at one place, as far as the captured bytes prove them."""
 
@@ -54,12 +55,12 @@ class PhaseTable:
     client: PhaseClient | None = None
     """The client's report of itself; None where nothing was planned."""
 
-    @property
+    @cached_property
     def failed(self) -> int:
         """Requests that ended in anything but success."""
         return sum(1 for row in self.rows.values() if row.outcome is not Outcome.OK)
 
-    @property
+    @cached_property
     def used(self) -> tuple[RequestRecord, ...]:
         """The successful requests in case order."""
         found = (self.rows.get(case.name) for case in self.cases)

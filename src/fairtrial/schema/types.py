@@ -4,12 +4,14 @@ Programs that must start quickly (the load worker, ``bench``) import records mad
 who reads a document back pays for its validation (:func:`fairtrial.evidence.documents.read`).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 MAX_SAFE_INTEGER = 2**53 - 1
 """Largest integer every JSON reader keeps exactly (RFC 8259 section 6, RFC 7493)."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 STRICT: Final[Mapping[str, Any]] = {
     "strict": True,
@@ -70,7 +72,7 @@ def well_formed(text: str) -> str:
     Raises:
         ValueError: It holds a lone surrogate.
     """
-    if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
+    if _SURROGATE.search(text):
         raise ValueError("text holds a lone surrogate")
     return text
 

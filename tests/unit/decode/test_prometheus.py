@@ -35,6 +35,28 @@ def test_values_by_the_name_on_the_wire():
     assert counter_sum(read, "a_total") == Reading(None, ScrapeFault.METRIC_ABSENT)
 
 
+def test_pages_that_share_their_series_keep_their_own_values():
+    lines = (
+        "# TYPE h histogram",
+        'h_bucket{le="1",m="a"} %d',
+        'h_sum{m="a"} %d 17',
+        'h_bucket{m="b",le="1"} %d',
+    )
+    for values in ((1, 2, 3), (30, 20, 10)):
+        a, total, b = values
+        assert page(
+            *lines[:1], *(line % value for line, value in zip(lines[1:], values, strict=True))
+        ) == Exposition(
+            {
+                "h_bucket": {
+                    frozenset({("le", "1"), ("m", "a")}): float(a),
+                    frozenset({("le", "1"), ("m", "b")}): float(b),
+                },
+                "h_sum": {frozenset({("m", "a")}): float(total)},
+            }
+        )
+
+
 @pytest.mark.parametrize("value", [r"a\"b", r"a\\", r"a\nb", "a}b{", "a # b", "a,b=c", "\u2028"])
 def test_label_values_of_every_kind(value):
     assert counter_sum(page(f'm{{l="{value}"}} 1'), "m") == Reading(1.0, None)
@@ -44,6 +66,7 @@ def test_label_values_of_every_kind(value):
     ["m"], ["m 1 2 3"], ["m x"], ["m 1_0"], ["m 0x10"], ["m \u0661"], ['m{a="1} 2'], ['m{a="1"}'], ["1m 2"],
     ['m{a="1",a="2"} 3'], ['m{a="1"} 1 # {t="x"} 0.5'], ['m 1 # {t="x"} 0.5'],
     ['m{a="1",b="2"} 1', 'm{b="2",a="1"} 1'], ["m 1", "m 2"], ["m 1\r"], ["m\x001 1"],
+    ["Inf"], ["NaN"], ["m2.5"], ["m.5 3"], ["m2.5\t3"],
 ])  # fmt: skip
 def test_what_is_no_page_is_a_parse_error(lines):
     read = page(*lines)
