@@ -72,6 +72,13 @@ def trust_in(table: PhaseTable, report: ClientReport, decisive: float | None) ->
     )
 
 
+def error_bound_ns(table: PhaseTable | None) -> int:
+    """How much a time of this phase can be too long by the client's doing; 0 where nothing tells."""
+    if table is None or table.client is None or table.client.report is None:
+        return 0
+    return trust_in(table, table.client.report, None).error_bound_ns or 0
+
+
 def first_token_counts(table: PhaseTable) -> tuple[int, int]:
     """Successful requests with a first token, and those of them whose stamp is an upper bound."""
     stamped = [row for row in table.used if row.first_token_ns is not None]

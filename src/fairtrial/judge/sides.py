@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from fairtrial.decode.goodput import meets
 from fairtrial.decode.measures import measure
+from fairtrial.judge.conditions_client import error_bound_ns
 from fairtrial.judge.normal import Normal, PhaseTable, Place, baseline_of
 from fairtrial.judge.summaries import statistic_of
 from fairtrial.schema.cases import cases_of
@@ -73,8 +74,37 @@ def harms_of(normal: Normal, subject: Subject, estimand: Estimand) -> tuple[Repe
         sides = sides_of(subject, tables[0], tables[1])
         direction = METRICS[subject.metric].direction
         harm = harm_of(repetition, sides[0], sides[1], estimand, direction)
-        found.append(replace(harm, candidate_second=_second(tables[0], tables[1])))
+        harm = replace(harm, candidate_second=_second(tables[0], tables[1]))
+        found.append(_with_client(harm, subject, estimand, tables, sides))
     return tuple(found)
+
+
+_STAMPED = frozenset({Metric.TTFT, Metric.TTFO, Metric.E2E})
+"""Metrics that the client's error of a time changes by just that error."""
+_LEAST_LEFT = 0.01
+"""What is left of a time that the client's error may be all of."""
+
+
+def _with_client(
+    harm: RepetitionHarm,
+    subject: Subject,
+    estimand: Estimand,
+    tables: list[PhaseTable | None],
+    sides: tuple[Side, Side],
+) -> RepetitionHarm:
+    """The same harm with the client's own error taken off one arm's times: it only makes times longer."""
+    if subject.metric not in _STAMPED or harm.harm is None:
+        return harm
+    direction = METRICS[subject.metric].direction
+    ours, theirs = (_shorter(side, error_bound_ns(table)) for side, table in zip(sides, tables, strict=True))
+    against = harm_of(harm.repetition, ours, sides[1], estimand, direction)
+    for_it = harm_of(harm.repetition, sides[0], theirs, estimand, direction)
+    return replace(harm, client_against=against.harm, client_for=for_it.harm)
+
+
+def _shorter(side: Side, error_ns: float) -> Side:
+    values = {case: max(value - error_ns, _LEAST_LEFT * value) for case, value in side.values.items()}
+    return replace(side, values=values)
 
 
 def _second(baseline: PhaseTable | None, candidate: PhaseTable | None) -> bool | None:

@@ -13,12 +13,15 @@ _FLAGS = {
     Flag.IMPROVEMENT_DETECTED: "an improvement is detected: the whole interval is gain",
     Flag.WITHIN_NOISE: "within A/A noise",
     Flag.MISSING_DECIDES: "pairs without two values would decide it",
+    Flag.CLIENT_DECIDES: "the measuring client's own error would decide it",
     Flag.FAILURES_RANKED: "failures are ranked worst",
 }
 _ASSUMPTIONS = {
     Assumption.COMPLETE: "over the cases with a value in both arms",
     Assumption.WORST: "with missing records taken against the candidate",
     Assumption.BEST: "with missing records taken for the candidate",
+    Assumption.CLIENT_AGAINST: "with the client's own error taken off the baseline's times",
+    Assumption.CLIENT_FOR: "with the client's own error taken off the candidate's times",
 }
 
 

@@ -27,6 +27,10 @@ class Assumption(StrEnum):
     WORST = "missing_against_candidate"
     """Missing records are the candidate's worst and the baseline's best."""
     BEST = "missing_for_candidate"
+    CLIENT_AGAINST = "client_error_against_candidate"
+    """The client made the baseline's times too long by all that its own error may be."""
+    CLIENT_FOR = "client_error_for_candidate"
+    """It made the candidate's times so."""
 
 
 class Flag(StrEnum):
@@ -41,6 +45,8 @@ class Flag(StrEnum):
     """So few repetitions that the sign-flip test can't reach alpha whatever was observed."""
     MISSING_DECIDES = "missing_pairs_decide"
     """Pairs without two values would change the verdict, so there is none but inconclusive."""
+    CLIENT_DECIDES = "client_error_decides"
+    """The measuring client's own error would change the verdict, so there is none but inconclusive."""
     FAILURES_RANKED = "failures_ranked_worst"
     DRIFT = "drift_suspected"
     ODD_LAUNCH = "odd_launch"

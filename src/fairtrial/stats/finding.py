@@ -7,6 +7,7 @@ significant" never means "pass". The repetition is the replicate; requests only 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from fairtrial.schema.verdict import Finding, Needed, Sensitivity
 from fairtrial.schema.verdict_vocab import Assumption, Estimand, Flag
@@ -65,6 +66,8 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     - what has fewer than three repetitions, or one without a number: only where the candidate's own
       failures leave no repetition a number it is ``inferior``;
     - what missing records, taken for or against the candidate, would change;
+    - a pass that would not hold were the baseline's times too long by all that the client's own error may
+      be, and an ``inferior`` were the candidate's so: errors of a client only make times longer;
     - a pass that does not hold over the cases with two values alone. The other way round it is no doubt:
       where failures make a candidate ``inferior``, those that did not fail can't acquit it.
 
@@ -87,8 +90,9 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     decided = verdict is not Verdict.INCONCLUSIVE
     doubt = _doubt(verdict, sensitivity) if decided or None not in values else None
     if doubt:
-        flags = (*flags, Flag.MISSING_DECIDES)
-        verdict, reason = Verdict.INCONCLUSIVE, doubt if decided else reason
+        flag, why = doubt
+        flags = (*flags, flag)
+        verdict, reason = Verdict.INCONCLUSIVE, why if decided else reason
     return Finding(
         estimand=demand.estimand,
         alpha=demand.alpha,
@@ -241,7 +245,10 @@ _ANALYSES: tuple[tuple[Assumption, Callable[[RepetitionHarm], float | None]], ..
     (Assumption.COMPLETE, lambda one: one.complete),
     (Assumption.WORST, lambda one: one.worst),
     (Assumption.BEST, lambda one: one.best),
+    (Assumption.CLIENT_AGAINST, lambda one: one.harm if one.client_against is None else one.client_against),
+    (Assumption.CLIENT_FOR, lambda one: one.harm if one.client_for is None else one.client_for),
 )
+_CLIENT = frozenset({Assumption.CLIENT_AGAINST, Assumption.CLIENT_FOR})
 
 
 def _sensitivities(harms: Sequence[RepetitionHarm], demand: Demand, limit: float) -> tuple[Sensitivity, ...]:
@@ -269,24 +276,46 @@ def _sensitivities(harms: Sequence[RepetitionHarm], demand: Demand, limit: float
     return tuple(found)
 
 
-def _doubt(verdict: Verdict, sensitivity: Sequence[Sensitivity]) -> str | None:
-    """Why pairs without two values leave no verdict; None where they don't matter."""
-    passed = verdict in {Verdict.SUPERIOR, Verdict.NON_INFERIOR}
+_Doubt = tuple[Flag, str]
+
+
+def _doubt(verdict: Verdict, sensitivity: Sequence[Sensitivity]) -> _Doubt | None:
+    """What would change the verdict, and how; None where nothing does."""
     for one in sensitivity:
-        if one.assumption is Assumption.COMPLETE:
-            if passed and one.verdict is not verdict:
-                return f"over the cases with a value in both arms it would be {one.verdict.value}"
-        elif one.verdict is not verdict:
-            whom = "against" if one.assumption is Assumption.WORST else "for"
-            return f"with missing records taken {whom} the candidate it would be {one.verdict.value}"
+        if one.verdict is not verdict and _weighs(verdict, one.assumption):
+            flag = Flag.CLIENT_DECIDES if one.assumption in _CLIENT else Flag.MISSING_DECIDES
+            return flag, f"{_WERE[one.assumption]} it would be {one.verdict.value}"
     return None
 
 
-def _stuck(values: Sequence[float | None], doubt: str | None) -> str | None:
+def _weighs(verdict: Verdict, assumption: Assumption) -> bool:
+    """Whether another verdict under this assumption leaves the one at hand in doubt."""
+    passed = verdict in {Verdict.SUPERIOR, Verdict.NON_INFERIOR}
+    if assumption in {Assumption.COMPLETE, Assumption.CLIENT_AGAINST}:
+        return passed
+    return assumption is not Assumption.CLIENT_FOR or verdict is Verdict.INFERIOR
+
+
+_WERE = MappingProxyType(
+    {
+        Assumption.COMPLETE: "over the cases with a value in both arms",
+        Assumption.WORST: "with missing records taken against the candidate",
+        Assumption.BEST: "with missing records taken for the candidate",
+        Assumption.CLIENT_AGAINST: "with the client's own error taken off the baseline's times",
+        Assumption.CLIENT_FOR: "with the client's own error taken off the candidate's times",
+    }
+)
+
+
+def _stuck(values: Sequence[float | None], doubt: _Doubt | None) -> str | None:
     """Why no number of repetitions would decide; None where it would."""
     if None in values:
         return "a repetition without a number stays undecided, however many follow"
-    return "pairs without two values decide it, not the number of repetitions" if doubt else None
+    if doubt is None:
+        return None
+    client = doubt[0] is Flag.CLIENT_DECIDES
+    what = "the client's own error decides it" if client else "pairs without two values decide it"
+    return f"{what}, not the number of repetitions"
 
 
 def _needed(interval: Interval, demand: Demand, limit: float, stuck: str | None) -> Needed | None:

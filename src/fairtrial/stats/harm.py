@@ -74,6 +74,10 @@ class RepetitionHarm:
     """+1: the candidate's failures leave no number; -1: the baseline's; 0: neither alone."""
     candidate_second: bool | None = None
     """Whether the candidate ran after the baseline, by start times; None where nobody knows."""
+    client_against: float | None = None
+    """The harm, were the baseline's times too long by all that the client's error may be; None: no other."""
+    client_for: float | None = None
+    """The harm, were the candidate's times so."""
 
 
 def harm_of(
