@@ -7,12 +7,13 @@ from fairtrial.schema.judgment import Cell, RequirementResult
 from fairtrial.schema.judgment_parts import SeenDifference
 from fairtrial.schema.plan import FrozenPlan
 from fairtrial.schema.verdict import Finding
-from fairtrial.schema.verdict_vocab import Estimand, Flag
+from fairtrial.schema.verdict_vocab import Assumption, Estimand, Flag
 from fairtrial.stats.finding import MIN_REPETITIONS
 from fairtrial.stats.multiplicity import holm
 from fairtrial.stats.paired import percent_of_log_ratio
 
-_DETECTED = (Flag.REGRESSION_DETECTED, Flag.IMPROVEMENT_DETECTED)
+_DECIDED_ELSEWHERE = (Flag.MISSING_DECIDES, Flag.CLIENT_DECIDES)
+"""What would change the verdict leaves nothing to conclude here either."""
 
 
 def seen_differences(
@@ -50,20 +51,35 @@ def all_attached(plan: FrozenPlan) -> bool:
 
 def _seen(result: RequirementResult, reason: str, p: float | None) -> SeenDifference:
     found = result.finding if not reason else None
-    flag = None if found is None else next((one for one in _DETECTED if one in found.flags), None)
+    low, high = (None, None) if found is None else _widest(found)
     return SeenDifference(
         workload=result.workload,
         candidate=result.candidate,
         metric=result.metric,
         statistic=result.statistic,
-        flag=flag,
+        flag=_flag(low, high),
         alpha=None if found is None else found.alpha,
         harm_percent=_percent(None if found is None else found.mean),
-        harm_low_percent=_percent(None if found is None else found.low),
-        harm_high_percent=_percent(None if found is None else found.high),
+        harm_low_percent=_percent(low),
+        harm_high_percent=_percent(high),
         p_holm=None if found is None else p,
         reason=reason or None,
     )
+
+
+def _widest(found: Finding) -> tuple[float | None, float | None]:
+    """The interval with everything that missing records and the client's own error may have made of it."""
+    others = [one for one in found.sensitivity if one.assumption is not Assumption.COMPLETE]
+    lows = [one.low for one in (found, *others) if one.low is not None]
+    highs = [one.high for one in (found, *others) if one.high is not None]
+    whole = len(lows) == len(highs) == 1 + len(others)
+    return (min(lows), max(highs)) if whole else (None, None)
+
+
+def _flag(low: float | None, high: float | None) -> Flag | None:
+    if low is not None and low > 0:
+        return Flag.REGRESSION_DETECTED
+    return Flag.IMPROVEMENT_DETECTED if high is not None and high < 0 else None
 
 
 def _percent(log: float | None) -> float | None:
@@ -86,9 +102,9 @@ def _why_not(result: RequirementResult, cells: Sequence[Cell]) -> str:
     found = result.finding
     if found is None:
         return result.reason
-    if None in found.harms or Flag.MISSING_DECIDES in found.flags:
+    if None in found.harms or any(flag in found.flags for flag in _DECIDED_ELSEWHERE):
         return found.reason
-    if found.low is None or found.high is None:
+    if None in _widest(found):
         return "there is no interval"
     if found.n < MIN_REPETITIONS:
         return f"{found.n} repetitions with a number, at least {MIN_REPETITIONS} are needed"

@@ -22,6 +22,8 @@ _ASSUMPTIONS = {
     Assumption.BEST: "with missing records taken for the candidate",
     Assumption.CLIENT_AGAINST: "with the client's own error taken off the baseline's times",
     Assumption.CLIENT_FOR: "with the client's own error taken off the candidate's times",
+    Assumption.CLIENT_AGAINST: "with the client's own error taken off the baseline's times",
+    Assumption.CLIENT_FOR: "with the client's own error taken off the candidate's times",
 }
 
 

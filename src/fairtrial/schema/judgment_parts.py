@@ -56,6 +56,7 @@ class SeenDifference(Record):
     harm_percent: float | None
     """100*(exp(harm)-1): positive where the candidate is worse."""
     harm_low_percent: float | None
+    """Ends of the interval, with all that missing records and the client's own error may have made of it."""
     harm_high_percent: float | None
     p_holm: Share | None
     """Two-sided, of no difference, corrected for all that were compared (Holm)."""

@@ -42,6 +42,7 @@ def test_nothing_beside_it_says_nothing():
         (Flag.IMPROVEMENT_DETECTED, "an improvement is detected: the whole interval is gain"),
         (Flag.WITHIN_NOISE, "within A/A noise"),
         (Flag.MISSING_DECIDES, "pairs without two values would decide it"),
+        (Flag.CLIENT_DECIDES, "the measuring client's own error would decide it"),
         (Flag.FAILURES_RANKED, "failures are ranked worst"),
     ],
 )
@@ -63,6 +64,14 @@ def test_another_assumption_is_named_where_it_gives_another_verdict():
     assert said(sensitivity=(same, other)) == (
         "worse than allowed with missing records taken against the candidate",
     )
+
+
+@pytest.mark.parametrize("assumption", list(Assumption))
+def test_every_assumption_has_words(assumption):
+    other = Sensitivity(assumption=assumption, verdict=Verdict.INCONCLUSIVE, mean=0.2, low=0.1, high=0.3)
+    (clause,) = said(sensitivity=(other,))
+    assert clause.startswith(("undecided with", "undecided over"))
+    assert "_" not in clause
 
 
 def test_spreads_of_the_baseline_and_between_launches():

@@ -7,7 +7,8 @@ from fairtrial.judge.judge import judge
 from fairtrial.judge.seen_differences import seen_differences
 from fairtrial.report.headline import headline
 from fairtrial.schema.judgment import Cell
-from fairtrial.schema.verdict_vocab import Flag
+from fairtrial.schema.verdict import Sensitivity
+from fairtrial.schema.verdict_vocab import Assumption, Flag
 from fairtrial.schema.vocab import Level, Metric, RecipeKind, Verdict
 from fairtrial.testing.evidence import Script, fabricate
 from fairtrial.testing.small_plan import small_plan
@@ -58,6 +59,21 @@ def test_fields_are_harms_in_percent():
     assert (seen.harm_low_percent, seen.harm_percent, seen.harm_high_percent) == pytest.approx((2, 5, 8))
     assert (seen.flag, seen.reason, seen.alpha) == (Flag.REGRESSION_DETECTED, None, 0.05)
     assert seen.p_holm == 0.5
+
+
+def test_a_difference_must_stand_the_clients_own_error():
+    """From +2 % to +8 %, and from -1 % to +6 % if the client made the candidate late: none detected."""
+    client = Sensitivity(
+        assumption=Assumption.CLIENT_FOR,
+        verdict=Verdict.INCONCLUSIVE,
+        mean=ln(2),
+        low=ln(-1),
+        high=ln(6),
+    )
+    one = result(finding(2, 5, 8, sensitivity=(client,), **SLOWER))
+    (seen,) = seen_differences(attached("A", "B"), [one], cells(), "")
+    assert seen.flag is None
+    assert (seen.harm_low_percent, seen.harm_high_percent) == pytest.approx((-1, 8))
 
 
 def test_one_difference(judgment):
