@@ -70,10 +70,13 @@ def _seen(result: RequirementResult, reason: str, p: float | None) -> SeenDiffer
 def _widest(found: Finding) -> tuple[float | None, float | None]:
     """The interval with everything that missing records and the client's own error may have made of it."""
     others = [one for one in found.sensitivity if one.assumption is not Assumption.COMPLETE]
-    lows = [one.low for one in (found, *others) if one.low is not None]
-    highs = [one.high for one in (found, *others) if one.high is not None]
-    whole = len(lows) == len(highs) == 1 + len(others)
-    return (min(lows), max(highs)) if whole else (None, None)
+    lows = [found.low, *(one.low for one in others)]
+    highs = [found.high, *(one.high for one in others)]
+    known_lows = [low for low in lows if low is not None]
+    known_highs = [high for high in highs if high is not None]
+    if len(known_lows) < len(lows) or len(known_highs) < len(highs):
+        return None, None
+    return min(known_lows), max(known_highs)
 
 
 def _flag(low: float | None, high: float | None) -> Flag | None:
@@ -102,12 +105,14 @@ def _why_not(result: RequirementResult, cells: Sequence[Cell]) -> str:
     found = result.finding
     if found is None:
         return result.reason
+    mine = [cell for cell in cells if (cell.workload, cell.candidate) == (result.workload, result.candidate)]
+    lost = sum(not cell.usable for cell in mine)
+    if lost or not mine:
+        return f"{lost} of the {len(mine)} cells behind it can't be used"
     if None in found.harms or any(flag in found.flags for flag in _DECIDED_ELSEWHERE):
         return found.reason
     if None in _widest(found):
         return "there is no interval"
     if found.n < MIN_REPETITIONS:
         return f"{found.n} repetitions with a number, at least {MIN_REPETITIONS} are needed"
-    mine = [cell for cell in cells if (cell.workload, cell.candidate) == (result.workload, result.candidate)]
-    lost = sum(not cell.usable for cell in mine)
-    return f"{lost} of the {len(mine)} cells behind it can't be used" if lost or not mine else ""
+    return ""
