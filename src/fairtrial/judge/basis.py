@@ -1,12 +1,13 @@
 """What a decision rests on. Pure data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from fairtrial.judge.odd_cases import OddCases
 from fairtrial.schema.judgment import Cell, Coverage, GateResult, PlanAmendment, RequirementResult
-from fairtrial.schema.vocab import GateOutcome, Level, Metric, Role, Statistic, Verdict
+from fairtrial.schema.metrics import STAMPED
+from fairtrial.schema.vocab import Condition, GateOutcome, Level, Metric, Role, Statistic, Verdict
 
 DEMANDING = (Role.PRIMARY, Role.GUARDRAIL)
 """The roles that demand something."""
@@ -25,6 +26,12 @@ Key = tuple[str, str, Metric, Statistic]
 def key_of(result: RequirementResult) -> Key:
     """What identifies a requirement for one candidate."""
     return result.workload, result.candidate, result.metric, result.statistic
+
+
+def _only_the_client(cell: Cell) -> bool:
+    """Whether nothing but a client known to be slow keeps a cell from being used."""
+    lacking = [one for one in cell.conditions if one.asked and one.holds is not True]
+    return all(one.condition is Condition.CLIENT_LAG_OK and one.holds is False for one in lacking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,8 @@ class Basis:
     """A person's reason for a design that can't decide; then promotion is never recommended."""
     declared: Level
     claimed: Level
+    one_order: bool = False
+    """Every one of several repetitions was planned to run the arms in the same order."""
     level_reasons: tuple[str, ...] = ()
     """Why less is claimed than declared."""
     odd: Mapping[Key, tuple[OddCases, ...]] = field(default_factory=dict)
@@ -75,6 +84,20 @@ class Basis:
         return tuple(result for result in inferior if not self.same_arms and not self.unusable_cells(result))
 
     @property
+    def failed_gates(self) -> tuple[GateResult, ...]:
+        """The gates whose failure says something of a candidate."""
+        return tuple(gate for gate in self._failed if gate.discriminates is not False)
+
+    @property
+    def blunt_gates(self) -> tuple[GateResult, ...]:
+        """The gates that failed, as the baseline does against itself: they tell no arm from another."""
+        return tuple(gate for gate in self._failed if gate.discriminates is False)
+
+    @property
+    def _failed(self) -> Iterator[GateResult]:
+        return (gate for gate in self.gates if gate.outcome is GateOutcome.FAILED)
+
+    @property
     def open_gates(self) -> tuple[GateResult, ...]:
         """The gates without an answer."""
         return tuple(
@@ -82,9 +105,16 @@ class Basis:
         )
 
     def unusable_cells(self, result: RequirementResult) -> int:
-        """How many of the cells that a verdict rests on can't be used."""
+        """How many of the cells that a verdict rests on can't be used against the candidate.
+
+        A verdict on a time that is ``inferior`` has stood the whole of the client's own error, charged for
+        the candidate: a client that was too slow for its numbers doesn't unmake the harm.
+        """
+        stood = result.verdict is Verdict.INFERIOR and result.metric in STAMPED
         return sum(
             1
             for cell in self.cells
-            if (cell.workload, cell.candidate) == (result.workload, result.candidate) and not cell.usable
+            if (cell.workload, cell.candidate) == (result.workload, result.candidate)
+            and not cell.usable
+            and not (stood and _only_the_client(cell))
         )

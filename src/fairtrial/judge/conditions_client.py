@@ -73,9 +73,15 @@ def trust_in(table: PhaseTable, report: ClientReport, decisive: float | None) ->
 
 
 def error_bound_ns(table: PhaseTable | None) -> int:
-    """How much a time of this phase can be too long by the client's doing; 0 where nothing tells."""
+    """How much a time of this phase can be too long by the client's doing.
+
+    0 where nothing tells: then its cell can't be used either. Without a bound where the report contradicts
+    what else is known: whatever it says of itself is worth nothing.
+    """
     if table is None or table.client is None or table.client.report is None:
         return 0
+    if table.client.faults:
+        return MAX_SAFE_INTEGER
     return trust_in(table, table.client.report, None).error_bound_ns or 0
 
 

@@ -8,12 +8,16 @@ intersection-union test, Berger 1982).
 from fairtrial.judge import next_step
 from fairtrial.judge.amendments import in_words
 from fairtrial.judge.basis import Basis
+from fairtrial.judge.standings import standings
 from fairtrial.judge.unusable import unusable
 from fairtrial.judge.verdict_words import interval, unmet, where
 from fairtrial.schema.judgment import Decision, RequirementResult
 from fairtrial.schema.verdict_vocab import Flag
 from fairtrial.schema.vocab import GateOutcome, Recommendation, Role, Verdict
 
+_ONE_ORDER = (
+    "every repetition runs the arms in one order: what running later does can't be told from the candidate"
+)
 _ALL_MET = "every requirement and every gate is met, and every cell is usable"
 
 
@@ -37,6 +41,7 @@ def decide(basis: Basis) -> Decision:
     else:
         recommendation, step = Recommendation.ELIGIBLE, next_step.AUTHORISE
         reasons = (_ALL_MET, *_costs(basis))
+    reasons += standings(basis)
     return Decision(
         recommendation=recommendation,
         labels=_labels(recommendation, basis),
@@ -48,11 +53,7 @@ def decide(basis: Basis) -> Decision:
 
 
 def _harms(basis: Basis) -> tuple[str, ...]:
-    gates = (
-        f"gate {gate.name!r} failed: {gate.reason}"
-        for gate in basis.gates
-        if gate.outcome is GateOutcome.FAILED
-    )
+    gates = (f"gate {gate.name!r} failed: {gate.reason}" for gate in basis.failed_gates)
     return (*gates, *(_harm(basis, result) for result in basis.harmful))
 
 
@@ -96,6 +97,8 @@ def _gaps(basis: Basis) -> tuple[str, ...]:
 def _of_the_plan(basis: Basis) -> tuple[str, ...]:
     """What the plan itself leaves in doubt, whatever the evidence says."""
     found = ["A/A trial: the arms don't differ"] if basis.same_arms else []
+    if basis.one_order:
+        found.append(_ONE_ORDER)
     found.extend(
         f"the plan was amended after traffic: {in_words(amendment)}"
         for amendment in basis.amendments
@@ -110,6 +113,9 @@ def _doubts(basis: Basis) -> tuple[str, ...]:
         for gate in basis.gates
         if gate.outcome is GateOutcome.HELD
     ]
+    found.extend(
+        f"gate {gate.name!r} failed, but proves no harm: {gate.reason}" for gate in basis.blunt_gates
+    )
     if not basis.demanding:
         found.append("the plan demands nothing: no primary and no guardrail is declared")
     found.extend(_unmet(basis))
@@ -152,7 +158,8 @@ def _labels(recommendation: Recommendation, basis: Basis) -> tuple[str, ...]:
         ("no-promotion", recommendation is not Recommendation.ELIGIBLE),
         ("regressed", bool(harmful)),
         ("unresolved", any(r.verdict is not None and r not in harmful for r in basis.unmet)),
-        ("gate-failed", any(gate.outcome is GateOutcome.FAILED for gate in basis.gates)),
+        ("gate-failed", bool(basis.failed_gates)),
+        ("gate-tells-nothing", bool(basis.blunt_gates)),
         (
             "incomplete",
             coverage.launches_counted < coverage.launches_planned

@@ -67,3 +67,17 @@ def _said(member: GateResult, outcome: GateOutcome) -> str:
     if outcome is GateOutcome.PASSED:
         return f"{member.name} passed"
     return f"{member.name} is {member.outcome.value}: {member.reason}"
+
+
+def blunted(gate: FrozenGate, result: GateResult, results: Mapping[str, GateResult]) -> GateResult:
+    """The same, marked where it failed by nothing but members that discriminate nothing.
+
+    One of several that are all asked for fails the composite by itself; of those of which one is enough, none
+    that says nothing of the candidate may be taken for a failure of its own.
+    """
+    if result.outcome is not GateOutcome.FAILED:
+        return result
+    members = [results[name] for name in gate.members or () if name in results]
+    failed = [member.discriminates is False for member in members if member.outcome is GateOutcome.FAILED]
+    enough = all(failed) if gate.kind is GateKind.ALL_OF else any(failed)
+    return result.model_copy(update={"discriminates": False}) if failed and enough else result

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from fairtrial.judge.calibration import calibration_use
 from fairtrial.judge.gate_built_in import completeness, equality, failures, identity
-from fairtrial.judge.gate_composite import composite, composite_demand
+from fairtrial.judge.gate_composite import blunted, composite, composite_demand
 from fairtrial.judge.gate_counter import counter, counter_demand
 from fairtrial.judge.gate_guard import guarded
 from fairtrial.judge.gate_measures import measure_demand, measures
@@ -35,22 +35,19 @@ def evaluate_gates(
     """Every declared gate in the order of the plan, those made of others after all others."""
     gates = normal.plan.gates
     made = composition(gates)
+    calibrated = _calibrated(normal)
     results: dict[str, GateResult] = {}
     for gate in gates:
         if gate.kind not in COMPOSITES:
             view = GateView(normal, gate, equal, counters, plug_ins)
-            results[gate.name] = _result(view, partial(_evaluate, view))
+            results[gate.name] = _against_itself(_result(view, partial(_evaluate, view)), calibrated)
     by_name = {gate.name: gate for gate in gates if gate.kind in COMPOSITES}
     for name in (*made.order, *sorted(made.endless)):
         gate = by_name[name]
         view = GateView(normal, gate, equal, counters, plug_ins)
         ask = partial(composite, gate, results, endless=name in made.endless)
-        results[name] = _result(view, ask)
-    calibrated = _calibrated(normal)
-    return tuple(
-        _as_part(_against_itself(results[gate.name], calibrated), made.part_of.get(gate.name, ()))
-        for gate in gates
-    )
+        results[name] = blunted(gate, _result(view, ask), results)
+    return tuple(_as_part(results[gate.name], made.part_of.get(gate.name, ())) for gate in gates)
 
 
 def counting(results: Iterable[GateResult]) -> tuple[GateResult, ...]:

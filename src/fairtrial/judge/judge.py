@@ -156,6 +156,7 @@ def _basis(evidence: EvidenceSet, normal: Normal, found: _Found) -> Basis:
         accept_underpowered=normal.plan.design.accept_underpowered,
         declared=normal.plan.level,
         claimed=level,
+        one_order=len(normal.plan.design.order) > 1 and len(set(normal.plan.design.order)) == 1,
         level_reasons=level_reasons,
         odd={key: one.odd for key, one in pairs if one.odd},
         lost=frozenset(key for key, one in pairs if one.lost),

@@ -5,6 +5,7 @@ from itertools import chain
 
 from fairtrial.judge.basis import Basis, key_of
 from fairtrial.judge.odd_cases import OddCases, Shape
+from fairtrial.judge.standings import well
 from fairtrial.judge.verdict_words import where
 from fairtrial.schema.judgment import Cell, ConditionResult, RequirementResult
 from fairtrial.schema.verdict import Finding
@@ -19,6 +20,14 @@ START_AGAIN = (
 AUTHORISE = "A person may authorise promotion."
 _KEEP = "Keep the baseline. Find the cause of what failed, then declare a new trial."
 _KEEP_MOVED = "Keep the baseline. Look first at what moved with the harm ({moved}), then declare a new trial."
+_KEEP_OTHER = (
+    "Keep the baseline. Candidate {fine} meets every demand: declare a new trial without the others."
+)
+_BLUNT = (
+    "Gate {name!r} can't tell the arms apart: compare by what the baseline itself repeats, such as a share "
+    "of differing outputs that it keeps to, or a numerical check."
+)
+_ORDER = "Declare a new trial that runs the arms in both orders equally often."
 _DEMAND = "Declare what the candidate must do (a primary or a guardrail), then run a new trial."
 _NOISE = (
     "An A/A trial shows the noise of its design: what moves below is that noise. "
@@ -63,6 +72,9 @@ _FAR = 3
 
 def after_harm(basis: Basis) -> str:
     """What to do where something is proven worse or a gate failed."""
+    fine = () if basis.failed_gates else well(basis)
+    if fine:
+        return _KEEP_OTHER.format(fine=" or ".join(fine))
     for result in basis.harmful:
         moved = basis.moved.get((result.workload, result.candidate))
         if moved:
@@ -101,10 +113,12 @@ def decide_it(basis: Basis) -> str:
         (not basis.demanding, _DEMAND),
         (basis.same_arms, _NOISE),
         (any(amendment.retroactive for amendment in basis.amendments), _DECLARE),
+        (basis.one_order, _ORDER),
         *((result.verdict is None, _NO_NUMBER.format(reason=result.reason)) for result in unmet),
     )
     steps = (step for holds, step in cases if holds)
-    return next(chain(steps, _of_the_noise(basis, unmet), _of_the_design(basis, unmet)), _MEND)
+    blunt = (_BLUNT.format(name=gate.name) for gate in basis.blunt_gates if not unmet)
+    return next(chain(steps, _of_the_noise(basis, unmet), blunt, _of_the_design(basis, unmet)), _MEND)
 
 
 def _of_the_noise(basis: Basis, unmet: tuple[RequirementResult, ...]) -> Iterator[str]:

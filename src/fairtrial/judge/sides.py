@@ -9,7 +9,7 @@ from fairtrial.judge.normal import Normal, PhaseTable, Place, baseline_of
 from fairtrial.judge.summaries import statistic_of
 from fairtrial.schema.cases import cases_of
 from fairtrial.schema.judgment import CellEquality
-from fairtrial.schema.metrics import METRICS
+from fairtrial.schema.metrics import METRICS, STAMPED
 from fairtrial.schema.plan import FrozenWorkload, Requirement
 from fairtrial.schema.verdict_vocab import Estimand
 from fairtrial.schema.vocab import Metric, Outcome, Phase, Statistic
@@ -79,8 +79,6 @@ def harms_of(normal: Normal, subject: Subject, estimand: Estimand) -> tuple[Repe
     return tuple(found)
 
 
-_STAMPED = frozenset({Metric.TTFT, Metric.TTFO, Metric.E2E})
-"""Metrics that the client's error of a time changes by just that error."""
 _LEAST_LEFT = 0.01
 """What is left of a time that the client's error may be all of."""
 
@@ -93,7 +91,7 @@ def _with_client(
     sides: tuple[Side, Side],
 ) -> RepetitionHarm:
     """The same harm with the client's own error taken off one arm's times: it only makes times longer."""
-    if subject.metric not in _STAMPED or harm.harm is None:
+    if subject.metric not in STAMPED or harm.harm is None:
         return harm
     direction = METRICS[subject.metric].direction
     ours, theirs = (_shorter(side, error_bound_ns(table)) for side, table in zip(sides, tables, strict=True))

@@ -112,7 +112,10 @@ def statistic_of(
 
 
 def throughput(table: PhaseTable) -> Value:
-    """Output tokens of the successful requests over the wall time of the phase, in tokens/s."""
+    """Output tokens of the successful requests over the wall time of the phase, in tokens/s.
+
+    0 where every request failed: then nothing came of that time.
+    """
     counts = [output_tokens(row) for row in table.used]
     known = [count for count in counts if count is not None]
     doubted = sum(1 for row in table.used if StreamFlag.USAGE_CONTRADICTS in row.flags)
@@ -121,7 +124,7 @@ def throughput(table: PhaseTable) -> Value:
         return none(f"{table.missing} of {len(table.cases)} requests have no proven record")
     if doubted:
         return none(f"{doubted} requests state a usage that can't be true")
-    if not known or len(known) < len(counts):
+    if (not known and not table.failed) or len(known) < len(counts):
         return none("not every request states its output tokens")
     if wall <= 0:
         return none("the phase has no duration")

@@ -96,3 +96,6 @@ _SPECS = (
 
 METRICS: dict[Metric, MetricSpec] = {spec.name: spec for spec in _SPECS}
 """Every metric by its name."""
+
+STAMPED = frozenset({Metric.TTFT, Metric.TTFO, Metric.E2E})
+"""Times from the send of a request: an error of a stamp changes them by just that error."""

@@ -19,8 +19,8 @@ LEAST_DELAY_NS = 1_000_000
 """A send that is late by up to this is let pass likewise."""
 SHARE = 0.05
 """What both may be of the median time to the first token, where that is more."""
-DECISIVE_SHARE = 0.2
-"""What the error may be of the difference that decides: so it can't have made the verdict."""
+DECISIVE_SHARE = 0.5
+"""What the error may be of the difference that decides; the verdict must stand it as well."""
 BOUNDED_SHARE = 0.01
 """From this share of first tokens on, stamps that are only bounds reach into the 99th percentile."""
 LEAST_RATE = 0.99
@@ -209,7 +209,9 @@ def _load(report: ClientReport, limit: int) -> Iterator[_Complaint]:
         yield from _open_loop(report, limit)
         return
     turnaround = report.turnaround
-    if turnaround is not None and tail_ns(turnaround) > limit:
+    # One request at a time: a pause between them takes nothing from the load of the next.
+    several = report.load is not LoadKind.SERIAL
+    if several and turnaround is not None and tail_ns(turnaround) > limit:
         waits, most = _apart(tail_ns(turnaround), limit)
         said = f"a free slot waits {waits} for its next request; {most} are let pass"
         yield _Complaint(False, said, _help(report))

@@ -150,6 +150,10 @@ def _of_whole(baseline: Side, candidate: Side, direction: Direction) -> _Measure
     if a is None or b is None:
         which, side = ("baseline", baseline) if a is None else ("candidate", candidate)
         return _Measured(None, f"{which}: {side.reason or 'no value'}", a, b)
+    none_a, none_b = (side.whole == 0 and bool(side.failed) for side in (baseline, candidate))
+    if direction is Direction.HIGHER and none_a is not none_b:  # the worst that a rate can be
+        text = f"every request of the {'baseline' if none_a else 'candidate'} failed"
+        return _Measured(None, text, a, b, int(none_b) - int(none_a))
     return _ratio(a, b, direction)
 
 

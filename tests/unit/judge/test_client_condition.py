@@ -49,15 +49,15 @@ def test_a_punctual_client():
     found = next(
         c for c in whole.clients if (c.workload, c.arm, c.phase) == ("returning", "B", Phase.MEASURED)
     )
-    # 10 us to hand over and 50 us of the kernel's. A takes 43 ms and B 21.5: of what decides 20 % are 4.3 ms.
-    assert (found.error_bound_ns, found.limit_ns) == (60 * US, 4_300_000)
+    # 10 us to hand over and 50 us of the kernel's. A takes 43 ms and B 21.5: of what decides half is 10.75 ms.
+    assert (found.error_bound_ns, found.limit_ns) == (60 * US, 10_750_000)
     assert (found.first_tokens, found.first_tokens_bounded) == (4, 0)
     assert (found.holds, found.transport, found.stamps) == (True, Transport.OWN, StampSource.KERNEL)
     assert (found.processes, found.asked_rate) == (1, None)
 
 
 def test_the_error_is_held_against_the_difference_that_decides():
-    """A guardrail of 5 % or 2 ms: a fifth of it is below 5 % of the median, which is let pass anyway."""
+    """A guardrail of 5 % or 2 ms at a baseline of 43 ms: half of 2.15 ms; 5 % of the median are more."""
     whole = judged(lambda report: report)
     limits = {(c.workload, c.arm): c.limit_ns for c in whole.clients if c.phase is Phase.MEASURED}
     medians = {
@@ -70,7 +70,7 @@ def test_the_error_is_held_against_the_difference_that_decides():
     for (workload, arm), limit in limits.items():
         if demands[workload].role is Role.PRIMARY:
             decides = medians[workload, "A"] - medians[workload, "B"]
-            assert limit == pytest.approx(0.2 * decides, abs=1)
+            assert limit == pytest.approx(0.5 * decides, abs=1)
         else:
             assert limit == pytest.approx(max(500_000, 0.05 * medians[workload, arm]), abs=1)
 
