@@ -45,8 +45,9 @@ def failures(judgment: Judgment) -> Section:
             Paragraph(text=f"The wall clock stepped by {judgment.step_ms:,} ms during the run.", tone="warn")
         )
     limits = (
-        "Limits: the numbers hold for these workloads, this load and this host. Monitoring and an A/A "
-        "calibration are not established. No verdict is given."
+        "Limits: the numbers and verdicts hold for these workloads, this load and this host. A verdict "
+        "assumes that the harms of the repetitions are near-normal, and can't know of a launch that none of "
+        "them showed."
     )
     blocks.append(Paragraph(text=limits))
     return Section(title="Failures and limits", blocks=tuple(blocks))

@@ -145,8 +145,7 @@ class EqualityCount(Record):
     unmatched: Count
     ids_absent: Count
     missing: Count
-    unmatched_cases: tuple[Identifier, ...]
-    """At most twenty, in case order."""
+    unmatched_cases: tuple[Identifier, ...]  # at most twenty, in case order
 
 
 class Comparison(Record):

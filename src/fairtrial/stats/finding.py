@@ -61,8 +61,7 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     A guardrail is ``non_inferior`` where the whole interval is below ``margin_of`` and ``inferior`` where
     it is at or beyond it. A primary is ``superior`` where the whole interval is below ``target_of`` and
     ``inferior`` where it is above 0. What is only shown is compared with 0 either way. Everything else is
-    ``inconclusive``, and so is
-
+    ``inconclusive``, and so is:
     - what has fewer than three repetitions, or one without a number: only where the candidate's own
       failures leave no repetition a number it is ``inferior``;
     - what missing records, taken for or against the candidate, would change;
@@ -71,8 +70,7 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     - a pass that does not hold over the cases with two values alone. The other way round it is no doubt:
       where failures make a candidate ``inferior``, those that did not fail can't acquit it.
 
-    Where the arms' orders are known and not equally many, the interval is that of
-    :func:`fairtrial.stats.by_order.interval_by_order`.
+    Unequal numbers of the arms' orders: :func:`fairtrial.stats.by_order.interval_by_order`.
 
     Args:
         harms: One for each repetition, in order.

@@ -35,9 +35,9 @@ def share_finding(
 
     Two bounds must agree, as each sees what the other doesn't: the t interval of the repetitions' shares
     knows that launches differ, the exact binomial (Clopper-Pearson) bound of all requests together knows
-    that a share of 1 from few requests proves little. It passes where both lower bounds reach the share,
-    fails where both upper bounds are below it, and is ``inconclusive`` otherwise. No sample can show a
-    share of 1.
+    that a share of 1 from few requests proves little. It passes where both lower bounds reach the share and
+    no repetition is below it (the t interval doesn't know how skewed shares are), fails where both upper
+    bounds are below it, and is ``inconclusive`` otherwise. No sample can show a share of 1.
 
     Args:
         met: By repetition how many requests met the limits, of how many expected; None where it is unknown.
@@ -62,7 +62,7 @@ def share_finding(
     harms = tuple(None if share is None else at_least - share for share in shares)
     interval = interval_of([harm for harm in harms if harm is not None], alpha)
     bounds = _bounds(interval, known, at_least, alpha) if len(known) == len(met) else None
-    verdict, reason = _verdict(len(met), len(known), bounds, at_least)
+    verdict, reason = _verdict(len(met), known, bounds, at_least)
     wanted = joint_power(power, guardrails)
     return Finding(
         estimand=Estimand.SHARE,
@@ -110,12 +110,17 @@ def _bounds(
     )
 
 
-def _verdict(total: int, known: int, bounds: _Bounds | None, at_least: float) -> tuple[Verdict, str]:
+def _verdict(
+    total: int, known: Sequence[tuple[int, int]], bounds: _Bounds | None, at_least: float
+) -> tuple[Verdict, str]:
     if total < MIN_REPETITIONS:
         return Verdict.INCONCLUSIVE, f"insufficient repetitions: {total} of at least {MIN_REPETITIONS}"
     if bounds is None:
-        return Verdict.INCONCLUSIVE, f"the share is unknown in {total - known} of {total} repetitions"
+        return Verdict.INCONCLUSIVE, f"the share is unknown in {total - len(known)} of {total} repetitions"
     demand = f"{100 * at_least:.10g}%"
+    short = sum(1 for met, expected in known if met / expected < at_least)
+    if bounds.low >= at_least and short:
+        return Verdict.INCONCLUSIVE, f"{short} of {total} repetitions are below the share of {demand}"
     if bounds.low >= at_least:
         return Verdict.NON_INFERIOR, f"a share of at least {bounds.low:.3%}, {demand} is demanded"
     if bounds.high < at_least:

@@ -89,3 +89,14 @@ def test_impossible_counts(met, at_least):
         share_finding(met, at_least)
     with pytest.raises(ValueError, match="share"):
         exact_bounds(2, 1, 0.05)
+
+
+def test_no_repetition_may_be_below_the_share():
+    """One launch of 940 in 1,000 is below 95 %, though all together the bounds are well above."""
+    met = [(1000, 1000)] * 19 + [(940, 1000)]
+    found = share_finding(met, 0.95)
+    assert found.high is not None
+    assert found.high < 0
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "1 of 20 repetitions" in found.reason
+    assert share_finding([(1000, 1000)] * 19 + [(960, 1000)], 0.95).verdict is Verdict.NON_INFERIOR
