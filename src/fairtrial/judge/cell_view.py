@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fairtrial.evidence.progress import LaunchState
 from fairtrial.judge.normal import Normal, PhaseTable, Place
 from fairtrial.judge.timeline import Timeline
-from fairtrial.schema.judgment import CellEquality, CounterDelta, EqualityCount
+from fairtrial.schema.equality import CellEquality, EqualityCount
+from fairtrial.schema.judgment import CounterDelta
 from fairtrial.schema.judgment_parts import CalibrationUse
 from fairtrial.schema.plan import FrozenWorkload
 from fairtrial.schema.vocab import Phase

@@ -15,7 +15,8 @@ from fairtrial.judge.conditions_output import output_equal
 from fairtrial.judge.identity import identity_verified
 from fairtrial.judge.normal import Normal, Place, baseline_of, cells
 from fairtrial.judge.timeline import timeline
-from fairtrial.schema.judgment import Cell, CellEquality, ConditionResult, CounterDelta, EqualityCount
+from fairtrial.schema.equality import CellEquality, pooled
+from fairtrial.schema.judgment import Cell, ConditionResult, CounterDelta
 from fairtrial.schema.judgment_parts import CalibrationUse
 from fairtrial.schema.verdict_vocab import CalibrationState
 from fairtrial.schema.vocab import Condition, Level
@@ -105,7 +106,7 @@ def judge_cells(normal: Normal, known: Known) -> tuple[Cell, ...]:
             timeline=when,
             drift=known.drift.get((workload.name, candidate), (None, "not looked for")),
             calibration=known.calibration,
-            pooled=_pooled(known.equality, workload.name, candidate),
+            pooled=pooled(entry.output for entry in known.equality if _of(entry, workload.name, candidate)),
         )
         results = tuple(_result(condition, view, asked) for condition in Condition)
         found.append(
@@ -120,17 +121,8 @@ def judge_cells(normal: Normal, known: Known) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def _pooled(equality: tuple[CellEquality, ...], workload: str, candidate: str) -> EqualityCount:
-    outputs = [
-        entry.output for entry in equality if (entry.workload, entry.candidate) == (workload, candidate)
-    ]
-    return EqualityCount(
-        matched=sum(count.matched for count in outputs),
-        unmatched=sum(count.unmatched for count in outputs),
-        ids_absent=sum(count.ids_absent for count in outputs),
-        missing=sum(count.missing for count in outputs),
-        unmatched_cases=(),
-    )
+def _of(entry: CellEquality, workload: str, candidate: str) -> bool:
+    return (entry.workload, entry.candidate) == (workload, candidate)
 
 
 def _result(condition: Condition, view: CellView, asked: frozenset[Condition]) -> ConditionResult:

@@ -3,7 +3,7 @@
 from fairtrial.decode.measures import hit_source
 from fairtrial.judge.cell_view import Answer, CellView, first, no_launch
 from fairtrial.schema.cases import cases_of
-from fairtrial.schema.judgment import EqualityCount
+from fairtrial.schema.equality import EqualityCount
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import Conversations
 from fairtrial.schema.requests import RequestRecord
@@ -52,19 +52,23 @@ def work_equal(view: CellView) -> Answer:
 def equal(count: EqualityCount, what: str, lacking: str) -> Answer:
     """Whether all cases match: one that differs is false, one that is unknown or missing is unknown.
 
+    A pair in which a request failed is no evidence either way. It is judged as a failure; where all pairs
+    are so, nothing is known.
+
     Args:
         count: The cases of a cell.
         what: What is compared, in a word.
         lacking: What unknown cases lack.
     """
-    total = count.matched + count.unmatched + count.ids_absent + count.missing
+    total = count.comparable
+    beside = f"; {count.failed} more failed in an arm, which counts as failure" if count.failed else ""
     if count.unmatched:
-        return False, f"{what} of {count.unmatched} of {total} cases differs"
+        return False, f"{what} of {count.unmatched} of {total} cases differs{beside}"
     if count.ids_absent:
-        return None, f"{what} unverified: {count.ids_absent} of {total} cases {lacking}"
+        return None, f"{what} unverified: {count.ids_absent} of {total} cases {lacking}{beside}"
     if count.missing or not total:
-        return None, f"{what} unverified: {count.missing} of {total} cases can't be compared"
-    return True, f"{what} of {total} of {total} cases matches"
+        return None, f"{what} unverified: {count.missing} of {total} cases can't be compared{beside}"
+    return True, f"{what} of {total} of {total} cases matches{beside}"
 
 
 def cache_state_as_declared(view: CellView) -> Answer:

@@ -10,7 +10,7 @@ from fairtrial.judge.looks import alpha_of
 from fairtrial.judge.normal import Normal, baseline_of, candidates_of
 from fairtrial.judge.odd_cases import OddCases, odd_cases
 from fairtrial.judge.sides import Subject, estimand_of, harms_of, met_of, unmatched
-from fairtrial.schema.judgment import CellEquality
+from fairtrial.schema.equality import CellEquality
 from fairtrial.schema.judgment_parts import CalibrationUse
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenPlan

@@ -94,7 +94,7 @@ def equality(view: GateView) -> Found:
         arms = f"{baseline_of(view.normal.plan)} and {cell.candidate}"
         where = f"{cell.workload}, repetition {cell.repetition}, {arms}"
         output, work = cell.output, cell.work
-        cases = output.matched + output.unmatched + output.ids_absent + output.missing
+        cases = output.comparable
         total, matched = total + cases, matched + output.matched
         if work.unmatched:
             tally.failed.append(f"{where}: the work of {work.unmatched} of {cases} cases differs")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from fairtrial.judge.cell_view import with_more
 from fairtrial.judge.normal import Normal, Place
 from fairtrial.judge.plug_ins import LoadedPlugIn
-from fairtrial.schema.judgment import CellEquality, CounterDelta
+from fairtrial.schema.equality import CellEquality
+from fairtrial.schema.judgment import CounterDelta
 from fairtrial.schema.plan import FrozenGate
 from fairtrial.schema.vocab import GateOutcome
 

@@ -19,8 +19,9 @@ from fairtrial.judge.gate_restoration import restoration
 from fairtrial.judge.gate_scope import Found, GateView
 from fairtrial.judge.normal import Normal
 from fairtrial.judge.plug_ins import NO_PLUG_INS, LoadedPlugIn
+from fairtrial.schema.equality import CellEquality
 from fairtrial.schema.gates import COMPOSITES, composition
-from fairtrial.schema.judgment import CellEquality, CounterDelta, GateResult
+from fairtrial.schema.judgment import CounterDelta, GateResult
 from fairtrial.schema.plan import FrozenGate
 from fairtrial.schema.verdict_vocab import CalibrationState
 from fairtrial.schema.vocab import GateKind, GateOutcome

@@ -25,15 +25,8 @@ from fairtrial.judge.populations import failed_share_upper, populations
 from fairtrial.judge.regressions import named_regressions
 from fairtrial.judge.requirements import requirement_results
 from fairtrial.judge.seen_differences import seen_differences
-from fairtrial.schema.judgment import (
-    Cell,
-    CellEquality,
-    Comparison,
-    CounterDelta,
-    GateResult,
-    Judgment,
-    RequirementResult,
-)
+from fairtrial.schema.equality import CellEquality
+from fairtrial.schema.judgment import Cell, Comparison, CounterDelta, GateResult, Judgment, RequirementResult
 from fairtrial.schema.judgment_parts import CalibrationUse
 
 NO_RUN = "unknown"

@@ -1,21 +1,19 @@
 """Pairs: the same case in both arms of a repetition, in the measured phase. Pure."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairtrial.decode.measures import measure
 from fairtrial.judge.normal import Normal, PhaseTable, Place, baseline_of, cells
-from fairtrial.judge.same_work import fixed_output, work_of
+from fairtrial.judge.same_work import failed, fixed_output, work_of
 from fairtrial.judge.summaries import none, statistic_of
 from fairtrial.schema.cases import cases_of
-from fairtrial.schema.judgment import CellEquality, Comparison, EqualityCount, PairedEquality, Value
+from fairtrial.schema.equality import CellEquality, PairedEquality, counted
+from fairtrial.schema.judgment import Comparison, Value
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenWorkload, Limits
 from fairtrial.schema.requests import RequestRecord
-from fairtrial.schema.vocab import Equality, Metric, Outcome, Phase, Statistic
+from fairtrial.schema.vocab import Equality, Metric, Phase, Statistic
 from fairtrial.stats.paired import observed_percent_delta, paired_log_ratio, percent_of_log_ratio
-
-SHOWN_UNMATCHED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +130,8 @@ def equality(normal: Normal) -> tuple[CellEquality, ...]:
                 workload=workload.name,
                 repetition=repetition,
                 candidate=candidate,
-                work=_count((pair.case, pair.work) for pair in each),
-                output=_count((pair.case, pair.output) for pair in each),
+                work=counted((pair.case, pair.work) for pair in each),
+                output=counted((pair.case, pair.output) for pair in each),
             )
         )
     return tuple(found)
@@ -159,22 +157,9 @@ def paired_equality(
 def _output(ours: RequestRecord | None, theirs: RequestRecord | None) -> Equality:
     if ours is None or theirs is None:
         return Equality.MISSING
-    if {ours.outcome, theirs.outcome} != {Outcome.OK}:
-        return Equality.MISSING
+    if failed(ours, theirs):
+        return Equality.FAILED
     if ours.output_ids is None or theirs.output_ids is None:
         # Without ids nothing is proven: neither equal nor unequal.
         return Equality.IDS_ABSENT
     return Equality.MATCHED if ours.output_ids == theirs.output_ids else Equality.UNMATCHED
-
-
-def _count(answers: Iterable[tuple[str, Equality]]) -> EqualityCount:
-    by_answer: dict[Equality, list[str]] = {answer: [] for answer in Equality}
-    for case, answer in answers:
-        by_answer[answer].append(case)
-    return EqualityCount(
-        matched=len(by_answer[Equality.MATCHED]),
-        unmatched=len(by_answer[Equality.UNMATCHED]),
-        ids_absent=len(by_answer[Equality.IDS_ABSENT]),
-        missing=len(by_answer[Equality.MISSING]),
-        unmatched_cases=tuple(by_answer[Equality.UNMATCHED][:SHOWN_UNMATCHED]),
-    )

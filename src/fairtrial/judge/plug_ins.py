@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from fairtrial.schema.judgment import CellEquality, CounterDelta, Population
+from fairtrial.schema.equality import CellEquality
+from fairtrial.schema.judgment import CounterDelta, Population
 from fairtrial.schema.plan import FrozenWorkload, PlugIn, PublicValue
 from fairtrial.schema.requests import RequestRecord
 from fairtrial.schema.vocab import GateOutcome, Phase

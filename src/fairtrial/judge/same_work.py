@@ -27,8 +27,15 @@ def work_of(ours: RequestRecord | None, theirs: RequestRecord | None, fixed: int
         return Equality.UNMATCHED
     each = [_length(row, fixed) for row in (ours, theirs)] if fixed is not None else []
     each.append(_prompt(ours, theirs))
-    order = (Equality.UNMATCHED, Equality.MISSING, Equality.IDS_ABSENT)
+    if failed(ours, theirs):
+        each.append(Equality.FAILED)
+    order = (Equality.UNMATCHED, Equality.FAILED, Equality.MISSING, Equality.IDS_ABSENT)
     return next((answer for answer in order if answer in each), Equality.MATCHED)
+
+
+def failed(ours: RequestRecord, theirs: RequestRecord) -> bool:
+    """Whether a request of the pair failed."""
+    return {ours.outcome, theirs.outcome} != {Outcome.OK}
 
 
 def _prompt(ours: RequestRecord, theirs: RequestRecord) -> Equality:
@@ -43,8 +50,7 @@ def _length(row: RequestRecord, fixed: int) -> Equality:
     if row.asked_output_tokens not in {None, fixed}:
         return Equality.UNMATCHED
     if row.outcome is not Outcome.OK:
-        # It is counted as a failure: how long it would have become is not known.
-        return Equality.MISSING
+        return Equality.FAILED  # how long it would have become is not known
     if row.output_ids is not None:
         made: int | None = len(row.output_ids)
     else:

@@ -8,7 +8,7 @@ from fairtrial.judge.conditions_client import error_bound_ns
 from fairtrial.judge.normal import Normal, PhaseTable, Place, baseline_of
 from fairtrial.judge.summaries import statistic_of
 from fairtrial.schema.cases import cases_of
-from fairtrial.schema.judgment import CellEquality
+from fairtrial.schema.equality import CellEquality
 from fairtrial.schema.metrics import METRICS, STAMPED
 from fairtrial.schema.plan import FrozenWorkload, Requirement
 from fairtrial.schema.verdict_vocab import Estimand

@@ -1,13 +1,14 @@
 """What differs and what came of it, one line a workload that matters: hits, misses, outputs. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from fairtrial.judge.basis import DEMANDING
 from fairtrial.judge.normal import baseline_of, candidates_of, without_difference
 from fairtrial.report import words
 from fairtrial.report.headline import headline
 from fairtrial.schema.document import Paragraph, Section
-from fairtrial.schema.judgment import EqualityCount, Judgment, Population
+from fairtrial.schema.equality import pooled
+from fairtrial.schema.judgment import Judgment, Population
 from fairtrial.schema.plan import ArmDifference, FrozenPlan, PublicValue
 from fairtrial.schema.vocab import HitSource, Phase
 
@@ -96,7 +97,7 @@ def _counts(plan: FrozenPlan, workload: str, judgment: Judgment, repetitions: tu
             if (cell.workload, cell.candidate) == (workload, candidate) and cell.repetition in repetitions
         ]
         name = "outputs" if len(candidates_of(plan)) == 1 else f"outputs of {candidate}"
-        parts.append(f"{name} {words.equality(_sum(outputs)).text}")
+        parts.append(f"{name} {words.equality(pooled(outputs)).text}")
     return "; ".join(parts)
 
 
@@ -110,14 +111,3 @@ def _hits(populations: list[Population], seen: set[HitSource]) -> str:
     if not any(counts.values()):
         return "nothing that can be used"
     return f"{shown}, {absent:,} failed or missing" if absent else shown
-
-
-def _sum(found: Iterable[EqualityCount]) -> EqualityCount:
-    every = list(found)
-    return EqualityCount(
-        matched=sum(count.matched for count in every),
-        unmatched=sum(count.unmatched for count in every),
-        ids_absent=sum(count.ids_absent for count in every),
-        missing=sum(count.missing for count in every),
-        unmatched_cases=(),
-    )

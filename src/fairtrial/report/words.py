@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from fairtrial.schema.document import Span, Tone
-from fairtrial.schema.judgment import EqualityCount, Value
+from fairtrial.schema.equality import EqualityCount
+from fairtrial.schema.judgment import Value
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.vocab import Direction, GateOutcome, Metric, Proof, Recommendation, Unit, Verdict
 
@@ -166,14 +167,15 @@ def equality(found: EqualityCount | None) -> Span:
     """Whether works or outputs are equal, e.g. ``52/52 match``."""
     if found is None:
         return Span(text=ABSENT)
-    total = found.matched + found.unmatched + found.ids_absent + found.missing
+    total = found.comparable
+    failed = f", {found.failed} failed" if found.failed else ""
     if found.unmatched:
-        return Span(text=f"{found.unmatched}/{total} differ", tone="bad")
+        return Span(text=f"{found.unmatched}/{total} differ{failed}", tone="bad")
     if found.ids_absent:
-        return Span(text=f"unverified, {found.ids_absent}/{total} no ids", tone="warn")
+        return Span(text=f"unverified, {found.ids_absent}/{total} no ids{failed}", tone="warn")
     if found.missing or not total:
-        return Span(text=f"unverified, {found.missing}/{total} missing", tone="warn")
-    return Span(text=f"{found.matched}/{total} match", tone="good")
+        return Span(text=f"unverified, {found.missing}/{total} missing{failed}", tone="warn")
+    return Span(text=f"{found.matched}/{total} match{failed}", tone="warn" if failed else "good")
 
 
 def change_of(baseline: Value, candidate: Value) -> Value:

@@ -5,7 +5,8 @@ from fairtrial.judge.values import Values, chart_metric
 from fairtrial.report import effects, words
 from fairtrial.report.client_part import client_tables, load_words
 from fairtrial.schema.document import DotChart, Dots, Paragraph, Section, Span, Table
-from fairtrial.schema.judgment import Cell, CellEquality, Comparison, Judgment, Population
+from fairtrial.schema.equality import CellEquality
+from fairtrial.schema.judgment import Cell, Comparison, Judgment, Population
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import Conversations, FrozenPlan, FrozenWorkload
 from fairtrial.schema.vocab import Metric, Phase, Statistic

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from fairtrial.schema.base import Record
 from fairtrial.schema.client_vocab import Transport
+from fairtrial.schema.equality import CellEquality
 from fairtrial.schema.identity import Geometry
 from fairtrial.schema.judgment_parts import CalibrationUse, LookResult, NamedRegression, SeenDifference
 from fairtrial.schema.types import (
@@ -25,7 +26,6 @@ from fairtrial.schema.verdict import Bounds, Companions, Finding, Mode
 from fairtrial.schema.vocab import (
     Condition,
     Counter,
-    Equality,
     GateKind,
     GateOutcome,
     HitSource,
@@ -138,16 +138,6 @@ class ClientSummary(Record):
     """Those whose first token's stamp is an upper bound: one read held more than it."""
 
 
-class EqualityCount(Record):
-    """Equality over the paired cases."""
-
-    matched: Count
-    unmatched: Count
-    ids_absent: Count
-    missing: Count
-    unmatched_cases: tuple[Identifier, ...]  # at most twenty, in case order
-
-
 class Comparison(Record):
     """One candidate against the baseline in one repetition of one workload, for one metric."""
 
@@ -166,16 +156,6 @@ class Comparison(Record):
     """100*(exp(d)-1), d the 20 % trimmed mean over cases of ln(B/A): signed change of B against A."""
     within_baseline_spread: Value
     """Largest relative difference, in percent, of A's medians between repetitions of this workload."""
-
-
-class CellEquality(Record):
-    """Work and output of the pairs of one cell."""
-
-    workload: Identifier
-    repetition: Positive
-    candidate: ArmName
-    work: EqualityCount
-    output: EqualityCount
 
 
 class ConditionResult(Record):
@@ -390,11 +370,3 @@ class Judgment(Record):
     """One-sided 95 % upper bound of the failure share, 1-0.05**(1/n), where no request failed."""
     step_ms: SafeInt = 0
     """Largest recorded step of the wall clock during the run, in milliseconds."""
-
-
-class PairedEquality(Record):
-    """Equality of one case, before counting."""
-
-    case: Identifier
-    work: Equality
-    output: Equality

@@ -214,6 +214,8 @@ class Equality(StrEnum):
     UNMATCHED = "unmatched"
     IDS_ABSENT = "unverified_ids_absent"
     MISSING = "missing"
+    FAILED = "failed"
+    """A request of the pair failed: that is counted as a failure, and says nothing of equality."""
 
 
 class Outcome(StrEnum):

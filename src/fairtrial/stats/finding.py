@@ -67,6 +67,7 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     - what missing records, taken for or against the candidate, would change;
     - a pass that would not hold were the baseline's times too long by all that the client's own error may
       be, and an ``inferior`` were the candidate's so: errors of a client only make times longer;
+    - a pass of a value of the whole population whose candidate failed more often than the baseline;
     - a pass that does not hold over the cases with two values alone. The other way round it is no doubt:
       where failures make a candidate ``inferior``, those that did not fail can't acquit it.
 
@@ -86,11 +87,10 @@ def conclude(harms: Sequence[RepetitionHarm], demand: Demand) -> Finding:
     sensitivity = _sensitivities(harms, demand, limit)
     flags = _flags(harms, interval, demand)
     decided = verdict is not Verdict.INCONCLUSIVE
-    doubt = _doubt(verdict, sensitivity) if decided or None not in values else None
+    doubt = _doubt(harms, demand, verdict, sensitivity) if decided or None not in values else None
     if doubt:
-        flag, why = doubt
-        flags = (*flags, flag)
-        verdict, reason = Verdict.INCONCLUSIVE, why if decided else reason
+        flags = (*flags, doubt[0])
+        verdict, reason = Verdict.INCONCLUSIVE, doubt[1] if decided else reason
     return Finding(
         estimand=demand.estimand,
         alpha=demand.alpha,
@@ -277,8 +277,17 @@ def _sensitivities(harms: Sequence[RepetitionHarm], demand: Demand, limit: float
 _Doubt = tuple[Flag, str]
 
 
-def _doubt(verdict: Verdict, sensitivity: Sequence[Sensitivity]) -> _Doubt | None:
+_PASSED = frozenset({Verdict.SUPERIOR, Verdict.NON_INFERIOR})
+
+
+def _doubt(
+    harms: Sequence[RepetitionHarm], demand: Demand, verdict: Verdict, sensitivity: Sequence[Sensitivity]
+) -> _Doubt | None:
     """What would change the verdict, and how; None where nothing does."""
+    ours, theirs = (sum(one.failed[arm] for one in harms) for arm in (0, 1))
+    if demand.estimand is Estimand.WHOLE and verdict in _PASSED and theirs > ours:
+        failed = f"{theirs} requests of the candidate failed and {ours} of the baseline"
+        return Flag.FAILURES_UNRANKED, f"{failed}, which a value of the whole population does not rank"
     for one in sensitivity:
         if one.verdict is not verdict and _weighs(verdict, one.assumption):
             flag = Flag.CLIENT_DECIDES if one.assumption in _CLIENT else Flag.MISSING_DECIDES
@@ -288,7 +297,7 @@ def _doubt(verdict: Verdict, sensitivity: Sequence[Sensitivity]) -> _Doubt | Non
 
 def _weighs(verdict: Verdict, assumption: Assumption) -> bool:
     """Whether another verdict under this assumption leaves the one at hand in doubt."""
-    passed = verdict in {Verdict.SUPERIOR, Verdict.NON_INFERIOR}
+    passed = verdict in _PASSED
     if assumption in {Assumption.COMPLETE, Assumption.CLIENT_AGAINST}:
         return passed
     return assumption is not Assumption.CLIENT_FOR or verdict is Verdict.INFERIOR
@@ -305,15 +314,22 @@ _WERE = MappingProxyType(
 )
 
 
+_DECIDES = MappingProxyType(
+    {
+        Flag.CLIENT_DECIDES: "the client's own error decides it",
+        Flag.MISSING_DECIDES: "pairs without two values decide it",
+        Flag.FAILURES_UNRANKED: "the candidate's failures decide it",
+    }
+)
+
+
 def _stuck(values: Sequence[float | None], doubt: _Doubt | None) -> str | None:
     """Why no number of repetitions would decide; None where it would."""
     if None in values:
         return "a repetition without a number stays undecided, however many follow"
     if doubt is None:
         return None
-    client = doubt[0] is Flag.CLIENT_DECIDES
-    what = "the client's own error decides it" if client else "pairs without two values decide it"
-    return f"{what}, not the number of repetitions"
+    return f"{_DECIDES[doubt[0]]}, not the number of repetitions"
 
 
 def _needed(interval: Interval, demand: Demand, limit: float, stuck: str | None) -> Needed | None:

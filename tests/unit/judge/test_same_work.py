@@ -8,7 +8,17 @@ from fairtrial.judge.judge import judge
 from fairtrial.judge.normal import Place
 from fairtrial.judge.normalise import normalise
 from fairtrial.judge.same_work import work_of
-from fairtrial.schema.vocab import Condition, Equality, GateOutcome, Level, Metric, Outcome, Phase
+from fairtrial.schema.vocab import (
+    Condition,
+    Equality,
+    GateKind,
+    GateOutcome,
+    Level,
+    Metric,
+    Outcome,
+    Phase,
+    Recommendation,
+)
 from fairtrial.testing.evidence import Script, default_reply, fabricate
 from fairtrial.testing.small_plan import small_plan
 
@@ -51,6 +61,10 @@ def usable(judged):
 
 def gate(judged):
     return next(found.outcome for found in judged.gates if found.name == "equality")
+
+
+def outcome(judged, kind):
+    return next(found.outcome for found in judged.gates if found.kind is kind)
 
 
 def population(judged):
@@ -116,9 +130,32 @@ def test_usage_that_cant_be_true_is_no_evidence_of_equal_work(usage):
     assert rate.median.reason == "1 requests state a usage that can't be true"
 
 
-def test_a_failed_request_cant_be_compared():
+def test_a_failed_request_is_a_failure_and_no_evidence_of_other_work():
     judged = trial(status=503)
-    assert work(judged) == (3, 0, 0, 1)
+    assert work(judged) == (3, 0, 0, 0)
+    found = next(e for e in judged.equality if (e.workload, e.repetition) == ("returning", 1))
+    assert (found.work.failed, found.output.failed) == (1, 1)
+    assert (found.work.comparable, found.output.comparable) == (3, 3)
+    assert holds(judged, Condition.WORK_EQUAL) is True
+    assert gate(judged) is GateOutcome.PASSED
+    assert usable(judged) == REST | {("returning", 1)}
+    # What failed is judged as failed: the failures gate is in every plan.
+    assert outcome(judged, GateKind.FAILURES) is GateOutcome.FAILED
+    assert judged.decision.recommendation is not Recommendation.ELIGIBLE
+
+
+def test_where_every_pair_failed_nothing_is_known_of_the_work():
+    def reply(where, case):
+        return (
+            replace(default_reply(where, case), status=503)
+            if where.arm == "B"
+            else default_reply(where, case)
+        )
+
+    judged = judge(fabricate(Script(plan=QUICK, reply=reply)))
+    assert {(e.work.comparable, e.work.failed) for e in judged.equality} == {(0, 4)}
+    assert holds(judged, Condition.WORK_EQUAL) is None
+    assert gate(judged) is not GateOutcome.PASSED
 
 
 @pytest.mark.parametrize(

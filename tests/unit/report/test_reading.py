@@ -194,7 +194,7 @@ def test_at_a_glance_adds_repetitions_up_where_they_differ():
     lines = [block.text for block in section(built(Script(reply=reply)), "At a glance").blocks]
     assert lines[1:] == [
         "returning, over 2 repetitions: A 0 host, 8 miss; B 7 host, 1 miss; outputs 1/8 differ.",
-        "cold, over 2 repetitions: A 8 miss; B 7 miss, 1 failed or missing; outputs unverified, 1/8 missing.",
+        "cold, over 2 repetitions: A 8 miss; B 7 miss, 1 failed or missing; outputs 7/7 match, 1 failed.",
     ]
 
 

@@ -331,14 +331,41 @@ def test_no_spread_at_all():
     assert (same.verdict, same.flags) == (Verdict.INCONCLUSIVE, (Flag.EXACT_CANNOT_REJECT,))
 
 
+@pytest.mark.parametrize(
+    ("failed", "verdict"),
+    [
+        ((0, 0), Verdict.NON_INFERIOR),
+        ((1, 1), Verdict.NON_INFERIOR),
+        ((2, 1), Verdict.NON_INFERIOR),
+        ((0, 1), Verdict.INCONCLUSIVE),
+        ((1, 2), Verdict.INCONCLUSIVE),
+    ],
+)
+def test_a_value_of_the_whole_passes_no_candidate_that_failed_more(failed, verdict):
+    """A throughput has no rank for a failure, which only adds no tokens to a time that it may shorten."""
+    found = conclude(known(0.0, 0.0, 0.0, failed=failed), guardrail())
+    assert found.verdict is verdict
+    assert (Flag.FAILURES_UNRANKED in found.flags) == (verdict is Verdict.INCONCLUSIVE)
+    assert Flag.FAILURES_RANKED not in found.flags
+    better = conclude(known(-0.3, -0.31, -0.3, failed=failed), primary())
+    assert (better.verdict is Verdict.SUPERIOR) == (verdict is Verdict.NON_INFERIOR)
+    # What is worse stays worse, and pairs rank each failure themselves.
+    assert conclude(known(0.3, 0.31, 0.3, failed=failed), guardrail()).verdict is Verdict.INFERIOR
+    pairs = Demand(role=Role.GUARDRAIL, direction=LOWER, estimand=Estimand.PAIRED_CASES, relative=0.05)
+    assert conclude(known(0.0, 0.0, 0.0, failed=failed), pairs).verdict is Verdict.NON_INFERIOR
+
+
+def test_more_repetitions_would_not_decide_what_failures_decide():
+    needed = conclude(known(0.0, 0.0, 0.0, failed=(0, 2)), guardrail()).needed
+    assert needed.reason == "the candidate's failures decide it, not the number of repetitions"
+
+
 def test_lost_repetitions():
     lost = {"harm": None, "complete": None, "worst": None, "best": None, "reason": "not attained"}
     pairs = Demand(role=Role.GUARDRAIL, direction=LOWER, estimand=Estimand.PAIRED_CASES, relative=0.05)
     all_lost = conclude(known(None, None, None, **lost, lost=1, failed=(0, 9)), pairs)
     assert (all_lost.verdict, all_lost.n, all_lost.mean) == (Verdict.INFERIOR, 0, None)
     assert Flag.FAILURES_RANKED in all_lost.flags
-    # In a throughput they have no rank: they add no tokens.
-    assert Flag.FAILURES_RANKED not in conclude(known(0.0, 0.0, 0.0, failed=(0, 1)), guardrail()).flags
     for demand in (guardrail(), primary()):
         # The baseline's failures clear nobody, and one lost repetition leaves no interval.
         assert conclude(known(None, None, None, **lost, lost=-1), demand).verdict is Verdict.INCONCLUSIVE
