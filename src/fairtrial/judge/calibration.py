@@ -1,6 +1,7 @@
 """A/A calibrations: what one says, and whether it may speak for a trial. Pure."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
@@ -144,6 +145,7 @@ def noise_floor(sd: float, repetitions: int) -> float:
 
 
 def _requirements(judgment: Judgment) -> Iterator[CalibratedRequirement]:
+    usable = Counter(cell.workload for cell in judgment.cells if cell.usable)
     for result in judgment.requirements:
         finding = result.finding
         if finding is None or finding.sd is None or finding.n < _NEEDED_FOR_SPREAD:
@@ -153,6 +155,7 @@ def _requirements(judgment: Judgment) -> Iterator[CalibratedRequirement]:
             metric=result.metric,
             statistic=result.statistic,
             repetitions=finding.n,
+            usable=usable[result.workload],
             sd=finding.sd,
             largest=max(abs(harm) for harm in finding.harms if harm is not None),
             noise_floor=noise_floor(finding.sd, finding.n),
@@ -201,16 +204,23 @@ def _unfit(calibration: Calibration) -> Iterator[str]:
     if not calibration.requirements:
         yield "no metric of it has a spread"
     for one in calibration.requirements:
-        name = f"{one.workload} {one.metric.value} {one.statistic.value}"
-        if one.verdict is Verdict.INFERIOR:
-            yield f"it found the baseline worse than itself: {name}"
-        if one.repetitions < LEAST_REPETITIONS <= calibration.repetitions:
-            yield f"only {one.repetitions} repetitions of {name} count"
+        yield from _unfit_by(one, enough=calibration.repetitions >= LEAST_REPETITIONS)
     flagged = sum(1 for one in calibration.requirements if one.flagged)
     allowed = false_alarms_allowed(len(calibration.requirements), calibration.alpha)
     if flagged > allowed:
         of = len(calibration.requirements)
         yield f"{flagged} false alarms among {of} metrics, where {allowed} may be chance"
+
+
+def _unfit_by(one: CalibratedRequirement, *, enough: bool) -> Iterator[str]:
+    """What a requirement says against the calibration of which the whole has enough repetitions, or not."""
+    name = f"{one.workload} {one.metric.value} {one.statistic.value}"
+    if one.verdict is Verdict.INFERIOR:
+        yield f"it found the baseline worse than itself: {name}"
+    if enough and one.repetitions < LEAST_REPETITIONS:
+        yield f"only {one.repetitions} repetitions of {name} count"
+    elif enough and one.verdict is not None and one.usable < LEAST_REPETITIONS:
+        yield f"only {one.usable} repetitions of {name} have usable cells"
 
 
 def _freshness(age_days: float | None) -> tuple[CalibrationState, str]:

@@ -149,15 +149,14 @@ def _odd(launches: Sequence[Measured], looked_at: int) -> tuple[OddLaunch, ...]:
     return odd_launches(points, looked_at=max(1, looked_at))
 
 
-def corrected(found: Sequence[Companions]) -> tuple[Companions, ...]:
+def corrected(found: Mapping[int, Companions]) -> dict[int, Companions]:
     """The same with every drift's p corrected for all of them (Holm)."""
-    at = [place for place, one in enumerate(found) if one.drift is not None]
-    ps = holm([one.drift.p for one in found if one.drift is not None])
-    by_place = dict(zip(at, ps, strict=True))
-    return tuple(
-        replace(one, drift=replace(one.drift, p_holm=by_place[place])) if one.drift is not None else one
-        for place, one in enumerate(found)
-    )
+    drifts = {place: one.drift for place, one in found.items() if one.drift is not None}
+    ps = dict(zip(drifts, holm([one.p for one in drifts.values()]), strict=True))
+    return {
+        place: replace(one, drift=replace(drifts[place], p_holm=ps[place])) if place in ps else one
+        for place, one in found.items()
+    }
 
 
 def places_measured(normal: Normal) -> int:

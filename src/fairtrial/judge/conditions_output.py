@@ -6,13 +6,17 @@ from fairtrial.schema.calibration import CalibratedEquality
 from fairtrial.schema.verdict_vocab import CalibrationState
 from fairtrial.stats.counts import share_upper_bound
 
+LEAST_COMPARED = 100
+"""Fewest outputs of an A/A that say how often the baseline differs from itself: fewer bound it too widely."""
+
 
 def output_equal(view: CellView) -> Answer:
     """Both arms gave the same token ids for every case.
 
     Where a valid A/A calibration shows that the baseline doesn't repeat its own output, exact equality can
     tell no arm from another. Then the share of differing outputs over all repetitions must stay within the
-    upper 95 % bound (Clopper and Pearson) of the share that the baseline has against itself.
+    upper 95 % bound (Clopper and Pearson) of the share that the baseline has against itself. A calibration of
+    fewer than :data:`LEAST_COMPARED` outputs changes nothing: its bound would let nearly anything pass.
     """
     count = view.equality.output
     alone = _baseline_alone(view)
@@ -22,14 +26,16 @@ def output_equal(view: CellView) -> Answer:
 
 
 def _baseline_alone(view: CellView) -> CalibratedEquality | None:
-    """How often the baseline differs from itself; None where it never does, or nobody knows."""
+    """How often the baseline differs from itself; None where it never does, or too few say so."""
     calibration = view.normal.plan.design.calibration
     valid = view.calibration is not None and view.calibration.state is CalibrationState.VALID
     if calibration is None or not valid:
         return None
     found = (one for one in calibration.equality if one.workload == view.workload.name)
     one = next(found, None)
-    return None if one is None or one.matched >= one.compared else one
+    if one is None or one.compared < LEAST_COMPARED:
+        return None
+    return one if one.matched < one.compared else None
 
 
 def _no_more_than(view: CellView, alone: CalibratedEquality) -> Answer:

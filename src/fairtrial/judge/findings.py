@@ -85,11 +85,15 @@ def _drift_answer(ones: Sequence[Analysed], alpha: float) -> Answer:
 
 
 def _with_drift(found: Sequence[Analysed], alpha: float) -> tuple[Analysed, ...]:
-    """The same with drifts corrected for all of them, and flagged at the findings."""
-    at = [place for place, one in enumerate(found) if one.companions is not None]
-    companions = corrected([one.companions for one in found if one.companions is not None])
+    """The same with drifts corrected and flagged at the findings.
+
+    What is demanded is corrected among itself: else whatever is only shown beside it would hide a drift.
+    """
+    known = {place: one.companions for place, one in enumerate(found) if one.companions is not None}
+    shown = {place for place in known if found[place].subject.requirement.role is Role.INFORMATIONAL}
+    demanded = {place: one for place, one in known.items() if place not in shown}
     changed = list(found)
-    for place, one in zip(at, companions, strict=True):
+    for place, one in {**corrected(known), **corrected(demanded)}.items():
         flagged = one.drift is not None and one.drift.p_holm is not None and one.drift.p_holm <= alpha
         finding = changed[place].finding
         if finding is not None and flagged:

@@ -21,6 +21,8 @@ class CalibratedRequirement(Record):
     metric: Metric
     statistic: Statistic
     repetitions: Positive
+    usable: Count
+    """How many of them are usable: their cells meet every condition that the level asks."""
     sd: Log
     """Standard deviation of the repetitions' log ratios."""
     largest: Log

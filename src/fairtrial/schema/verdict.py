@@ -145,7 +145,7 @@ class Drift:
     p: float
     """Exact where there are at most eight slots."""
     p_holm: float | None
-    """Over all workloads; None where it stands alone."""
+    """Over all requirements of the trial, demanding ones among themselves; None where it stands alone."""
     slope: float
     """ln(value) a slot, the arm taken into account."""
     slope_p: float | None

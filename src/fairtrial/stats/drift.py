@@ -32,8 +32,9 @@ def drift(
         least: Fewest launches that are tested.
 
     Returns:
-        The finding and an empty text, or None and the reason. The adjusted parts are None where the
-        slope can't be told from the arm.
+        The finding and an empty text, or None and the reason. Launches that are all equal move with
+        nothing: correlation 0, p 1. The adjusted parts are None where the slope can't be told from
+        the arm.
 
     Raises:
         ValueError: The lengths differ, ``alpha`` is out of range, or a number is NaN or infinite.
@@ -47,9 +48,8 @@ def drift(
         return None, f"not testable: {n} launches, it takes {max(least, 4)}"
     if len(set(slots)) < n:
         return None, "not testable: two launches stand in one slot"
-    if len(set(log_values)) == 1:
-        return None, "not testable: no launch differs from another"
-    rho, p = spearman(slots, log_values)
+    still = len(set(log_values)) == 1
+    rho, p = (0.0, 1.0) if still else spearman(slots, log_values)
     arms = [float(flag) for flag in in_candidate]
     both = fit(log_values, [slots, arms])
     alone = None if both else fit(log_values, [slots])

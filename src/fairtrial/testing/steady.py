@@ -14,7 +14,7 @@ FOUR = ("AB", "BA", "BA", "AB")
 HOST = "9" * 64
 """Random id of the host that it was frozen on."""
 LATER_MS = (0.0, 0.9, 0.2, 0.5)
-"""By repetition, the same for both arms: nothing that grows with time."""
+"""By repetition, again and again, the same for both arms: nothing that grows with time."""
 _GATES = 4
 """Gates of the small plan that don't ask for equal output or counters."""
 
@@ -22,7 +22,7 @@ _GATES = 4
 def steady_reply(where: Where, case: Case) -> Reply:
     """The usual reply, with what is added a repetition replaced by :data:`LATER_MS`."""
     usual = default_reply(where, case)
-    shift = LATER_MS[where.repetition - 1] - (where.repetition - 1)
+    shift = LATER_MS[(where.repetition - 1) % len(LATER_MS)] - (where.repetition - 1)
     return replace(usual, ttft_ms=usual.ttft_ms + (shift / 2 if usual.cached_host else shift))
 
 

@@ -25,6 +25,7 @@ def calibration(days=0.0, **changes):
         metric=Metric.TTFT,
         statistic=Statistic.MEDIAN,
         repetitions=6,
+        usable=6,
         sd=0.02,
         largest=0.0488,  # ln(1.05)
         noise_floor=0.0953,  # ln(1.10)

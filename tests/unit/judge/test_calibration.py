@@ -26,9 +26,10 @@ from fairtrial.schema.errors import EvidenceError
 from fairtrial.schema.judgment_parts import CalibrationUse
 from fairtrial.schema.verdict_vocab import CalibrationState
 from fairtrial.schema.vocab import GateOutcome, Metric, Role, Statistic, Verdict
-from fairtrial.testing.evidence import Script, default_reply, fabricate
+from fairtrial.testing.evidence import Script, fabricate
 from fairtrial.testing.replies import Reply
 from fairtrial.testing.small_plan import COLD, RETURNING, small_plan
+from fairtrial.testing.steady import steady_reply
 
 HOST = "5" * 64
 HARMS = (0.010, -0.010, 0.020, -0.020, 0.005, -0.005)
@@ -49,7 +50,7 @@ def itself(plan=None, **design):
 
 def noisy(where, case):
     """The same baseline in both arms, B's times by the harm of the repetition longer."""
-    plain = default_reply(replace(where, arm="A"), case)
+    plain = steady_reply(replace(where, arm="A"), case)
     factor = math.exp(HARMS[where.repetition - 1]) if where.arm == "B" else 1.0
     return Reply(ttft_ms=plain.ttft_ms * factor, gap_ms=plain.gap_ms * factor)
 
@@ -223,6 +224,11 @@ def test_few_repetitions_are_unfit(good):
     lost = good.requirements[0].model_copy(update={"repetitions": 5})
     lacking = good.model_copy(update={"requirements": (lost, *good.requirements[1:])})
     assert "only 5 repetitions of returning ttft" in calibration_use(on_trial(lacking)).reason
+    broken = good.requirements[0].model_copy(update={"usable": 5})
+    lacking = good.model_copy(update={"requirements": (broken, *good.requirements[1:])})
+    assert "only 5 repetitions of returning ttft" in calibration_use(on_trial(lacking)).reason
+    shown = broken.model_copy(update={"verdict": None})
+    assert not unfit_reasons(good.model_copy(update={"requirements": (shown, *good.requirements[1:])}))
     nothing = good.model_copy(update={"requirements": ()})
     assert calibration_use(on_trial(nothing)).state is CalibrationState.UNFIT
 
@@ -241,6 +247,7 @@ def test_false_alarms_of_twenty():
             metric=Metric.TTFT,
             statistic=Statistic.MEDIAN,
             repetitions=6,
+            usable=6,
             sd=0.01,
             largest=0.02,
             noise_floor=0.03,

@@ -8,6 +8,7 @@ from fairtrial.evidence.fingerprints import baseline_digest, workload_digests
 from fairtrial.judge.judge import judge
 from fairtrial.schema.calibration import CalibratedEquality, CalibratedRequirement, Calibration
 from fairtrial.schema.facts import CountersRead, PhaseStarted
+from fairtrial.schema.plan import Requirement
 from fairtrial.schema.vocab import (
     Condition,
     Counter,
@@ -15,6 +16,7 @@ from fairtrial.schema.vocab import (
     Level,
     Metric,
     Recommendation,
+    Role,
     Statistic,
     Verdict,
 )
@@ -30,7 +32,7 @@ from fairtrial.testing.steady import FOUR, HOST, steady_plan, steady_reply
 
 
 def calibration(plan, *, equality=(), **changes):
-    one = {"metric": Metric.TTFT, "statistic": Statistic.MEDIAN, "repetitions": 6, "sd": 0.01}
+    one = {"metric": Metric.TTFT, "statistic": Statistic.MEDIAN, "repetitions": 6, "sd": 0.01, "usable": 6}
     noise = {"largest": 0.02, "noise_floor": 0.028, "verdict": None, "flagged": False}
     parts = {
         "run": "a-calibration",
@@ -179,16 +181,18 @@ def differing(cases):
 
 
 @pytest.mark.parametrize(
-    ("differs", "itself", "holds"),
+    ("differs", "itself", "of", "holds"),
     [
-        ((), 0, True),
-        ((0,), 0, False),  # the baseline repeats itself: one that differs is one too many
-        ((0,), 24, True),  # 25 % here, 25 % of 96 there: its upper bound is 33.3 %
-        ((0, 1), 24, False),  # 50 % here
+        ((), 0, 120, True),
+        ((0,), 0, 120, False),  # the baseline repeats itself: one that differs is one too many
+        ((0,), 30, 120, True),  # 25 % here, 25 % of 120 there: its upper bound is 32.4 %
+        ((0, 1), 30, 120, False),  # 50 % here
+        ((0,), 25, 100, True),
+        ((0,), 25, 99, False),  # fewer say too little of how often it differs
     ],
 )
-def test_outputs_may_differ_as_much_as_the_baselines_own(differs, itself, holds):
-    equality = (CalibratedEquality(workload="returning", matched=96 - itself, compared=96),)
+def test_outputs_may_differ_as_much_as_the_baselines_own(differs, itself, of, holds):
+    equality = (CalibratedEquality(workload="returning", matched=of - itself, compared=of),)
     plan = plan_of(Level.FORMAL, calibrated=True, equality=equality)
     judged = judge(trial(plan, differing(differs)))
     assert condition(judged, Condition.OUTPUT_EQUAL).holds is holds
@@ -213,6 +217,26 @@ def test_a_drift_makes_the_cells_of_its_workload_unusable():
     assert cold.companions.drift.p == pytest.approx(2 / 40320)
     assert cold.companions.drift.p_holm == pytest.approx(4 / 40320)
     assert judged.decision.recommendation is Recommendation.UNDECIDED
+
+
+def test_what_is_only_shown_hides_no_drift_of_what_is_demanded():
+    plan = plan_of(Level.STANDARD)
+    shown = [
+        Requirement(metric=metric, statistic=Statistic.MEDIAN, role=Role.INFORMATIONAL)
+        for metric in (Metric.E2E, Metric.TPOT)
+    ]
+    workloads = tuple(
+        one.model_copy(update={"requirements": (*one.requirements, *shown)}) for one in plan.workloads
+    )
+    judged = judge(trial(plan.model_copy(update={"workloads": workloads}), drifting))
+    drifts = {
+        (r.workload, r.metric): r.companions.drift
+        for r in judged.requirements
+        if r.companions.drift is not None
+    }
+    assert drifts["cold", Metric.TTFT].p_holm == pytest.approx(4 / 40320)
+    # what is shown is corrected for everything that was looked at
+    assert drifts["cold", Metric.E2E].p_holm >= 4 * 2 / 40320
 
 
 def test_three_repetitions_are_not_asked_for_a_drift_below_formal():

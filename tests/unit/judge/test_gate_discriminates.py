@@ -36,6 +36,7 @@ def calibration(plan, outcome, *, host=HOST, name="equality", began="2020-01-01T
                 metric=Metric.TTFT,
                 statistic=Statistic.MEDIAN,
                 repetitions=6,
+                usable=6,
                 sd=0.01,
                 largest=0.02,
                 noise_floor=0.03,

@@ -93,6 +93,7 @@ def calibration(sd, statistic=Statistic.MEDIAN):
         metric=Metric.E2E,
         statistic=statistic,
         repetitions=6,
+        usable=6,
         sd=sd,
         largest=2 * sd,
         noise_floor=3 * sd,
