@@ -6,8 +6,7 @@ from types import MappingProxyType
 
 from fairtrial.judge.odd_cases import OddCases
 from fairtrial.schema.judgment import Cell, Coverage, GateResult, PlanAmendment, RequirementResult
-from fairtrial.schema.metrics import STAMPED
-from fairtrial.schema.vocab import Condition, GateOutcome, Level, Metric, Role, Statistic, Verdict
+from fairtrial.schema.vocab import GateOutcome, Level, Metric, Role, Statistic, Verdict
 
 DEMANDING = (Role.PRIMARY, Role.GUARDRAIL)
 """The roles that demand something."""
@@ -26,12 +25,6 @@ Key = tuple[str, str, Metric, Statistic]
 def key_of(result: RequirementResult) -> Key:
     """What identifies a requirement for one candidate."""
     return result.workload, result.candidate, result.metric, result.statistic
-
-
-def _only_the_client(cell: Cell) -> bool:
-    """Whether nothing but a client known to be slow keeps a cell from being used."""
-    lacking = [one for one in cell.conditions if one.asked and one.holds is not True]
-    return all(one.condition is Condition.CLIENT_LAG_OK and one.holds is False for one in lacking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ class Basis:
         A baseline that is found worse than itself is a false alarm, and no harm.
         """
         inferior = (result for result in self.demanding if result.verdict is Verdict.INFERIOR)
-        return tuple(result for result in inferior if not self.same_arms and not self.unusable_cells(result))
+        return tuple(result for result in inferior if not self.same_arms and not result.unusable)
 
     @property
     def failed_gates(self) -> tuple[GateResult, ...]:
@@ -102,19 +95,4 @@ class Basis:
         """The gates without an answer."""
         return tuple(
             gate for gate in self.gates if gate.outcome in {GateOutcome.MISSING, GateOutcome.NOT_RUN}
-        )
-
-    def unusable_cells(self, result: RequirementResult) -> int:
-        """How many of the cells that a verdict rests on can't be used against the candidate.
-
-        A verdict on a time that is ``inferior`` has stood the whole of the client's own error, charged for
-        the candidate: a client that was too slow for its numbers doesn't unmake the harm.
-        """
-        stood = result.verdict is Verdict.INFERIOR and result.metric in STAMPED
-        return sum(
-            1
-            for cell in self.cells
-            if (cell.workload, cell.candidate) == (result.workload, result.candidate)
-            and not cell.usable
-            and not (stood and _only_the_client(cell))
         )

@@ -141,11 +141,12 @@ def _unmet(basis: Basis) -> list[str]:
 def _doubtful(basis: Basis, result: RequirementResult) -> str:
     if result.verdict is not Verdict.INFERIOR:
         return unmet(result)
-    seen = "" if result.finding is None else f" ({interval(result.finding)})"
+    said = "" if result.finding is None else interval(result.finding)
+    seen = f" ({said})" if said else ""
     if basis.same_arms:
         return f"worse than itself{seen}: a false alarm"
-    cells = basis.unusable_cells(result)
-    return f"worse than allowed{seen}, but {cells} of the cells that say so can't be used: no proof of harm"
+    which = f"{result.unusable} of the cells that say so can't be used"
+    return f"worse than allowed{seen}, but {which}: no proof of harm"
 
 
 def _labels(recommendation: Recommendation, basis: Basis) -> tuple[str, ...]:

@@ -123,11 +123,12 @@ def _derive(
     use = calibration_use(normal)
     analysed = analyse(normal, equal, use)
     drift = drift_answers(analysed, normal.plan.design.alpha)
+    every_cell = judge_cells(normal, Known(equality=equal, counters=deltas, calibration=use, drift=drift))
     return _Found(
         analysed=analysed,
-        requirements=requirement_results(analysed, compared),
+        requirements=requirement_results(analysed, compared, every_cell),
         gates=evaluate_gates(normal, equal, deltas, plug_ins),
-        cells=judge_cells(normal, Known(equality=equal, counters=deltas, calibration=use, drift=drift)),
+        cells=every_cell,
         counters=deltas,
         calibration=use,
     )

@@ -1,25 +1,30 @@
 """Requirements in words, with what was observed and concluded of each. Pure."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from fairtrial.judge.findings import Analysed
-from fairtrial.schema.judgment import Comparison, RequirementResult
-from fairtrial.schema.metrics import METRICS
+from fairtrial.schema.judgment import Cell, Comparison, RequirementResult
+from fairtrial.schema.metrics import METRICS, STAMPED
 from fairtrial.schema.plan import Limits, Requirement
+from fairtrial.schema.verdict import Finding
 from fairtrial.schema.verdict_vocab import Estimand, Flag
-from fairtrial.schema.vocab import Role
+from fairtrial.schema.vocab import Condition, Role, Verdict
+from fairtrial.stats.wording import percent
 
 DESCRIPTIVE = "descriptive: nothing is demanded"
 
 
 def requirement_results(
-    found: Sequence[Analysed], comparisons: tuple[Comparison, ...]
+    found: Sequence[Analysed], comparisons: tuple[Comparison, ...], every_cell: tuple[Cell, ...]
 ) -> tuple[RequirementResult, ...]:
     """Every requirement of every workload, for every candidate."""
-    return tuple(_result(one, comparisons) for one in found)
+    return tuple(_result(one, comparisons, every_cell) for one in found)
 
 
-def _result(one: Analysed, comparisons: tuple[Comparison, ...]) -> RequirementResult:
+def _result(
+    one: Analysed, comparisons: tuple[Comparison, ...], every_cell: tuple[Cell, ...]
+) -> RequirementResult:
     requirement, subject = one.subject.requirement, one.subject
     wanted = (subject.workload.name, subject.candidate, requirement.metric, requirement.statistic)
     cells = [
@@ -35,6 +40,7 @@ def _result(one: Analysed, comparisons: tuple[Comparison, ...]) -> RequirementRe
         demand=demand(requirement),
         observed=tuple(cell.paired_effect_percent for cell in cells),
         verdict=one.finding.verdict if one.finding is not None and demanding else None,
+        unusable=_unusable(one, every_cell),
         reason=_reason(one) if demanding else DESCRIPTIVE,
         at_least=requirement.at_least,
         finding=one.finding,
@@ -51,10 +57,43 @@ def _reason(one: Analysed) -> str:
     parts = [finding.reason]
     if finding.estimand is Estimand.MEDIANS:
         parts.append(f"the work of {one.unmatched} pairs of cases differs: at best descriptive")
+    if wider := _wider_than_declared(one.subject.requirement, finding):
+        parts.append(wider)
     if Flag.DRIFT in finding.flags:
         parts.append("it moves with time in both arms")
     parts.extend(odd.words() for odd in one.odd)
     return "; ".join(parts)
+
+
+def _wider_than_declared(requirement: Requirement, finding: Finding) -> str:
+    """The absolute part of a margin as a share of the baseline, where it is what counts; else empty."""
+    margin = requirement.margin
+    if margin is None or finding.margin is None or not finding.margin > math.log1p(margin.relative):
+        return ""
+    return f"allowed are {margin.absolute_ns / 1e6:g} ms, {percent(finding.margin)} of the baseline's value"
+
+
+def _unusable(one: Analysed, every_cell: tuple[Cell, ...]) -> int:
+    """How many of the cells that a verdict rests on can't be used against the candidate.
+
+    A verdict on a time that is ``inferior`` has stood the whole of the client's own error, charged for
+    the candidate: a client that was too slow for its numbers doesn't unmake the harm.
+    """
+    inferior = one.finding is not None and one.finding.verdict is Verdict.INFERIOR
+    stood = inferior and one.subject.metric in STAMPED
+    return sum(
+        1
+        for cell in every_cell
+        if (cell.workload, cell.candidate) == (one.subject.workload.name, one.subject.candidate)
+        and not cell.usable
+        and not (stood and _only_the_client(cell))
+    )
+
+
+def _only_the_client(cell: Cell) -> bool:
+    """Whether nothing but a client known to be slow keeps a cell from being used."""
+    lacking = [one for one in cell.conditions if one.asked and one.holds is not True]
+    return all(one.condition is Condition.CLIENT_LAG_OK and one.holds is False for one in lacking)
 
 
 def demand(requirement: Requirement) -> str:

@@ -36,7 +36,7 @@ def _table(judgment: Judgment, asked: list[RequirementResult]) -> Iterator[str]:
     if not asked:
         yield "Nothing is demanded of the candidate."
         return
-    yield "| workload | arm | demand | by repetition | over all [interval] | verdict |"
+    yield "| workload | arm | demand | paired effect by repetition | over all [interval] | verdict |"
     yield "| :-- | :-- | :-- | :-- | :-- | :-- |"
     for result in asked:
         shown = verdict(result)

@@ -12,7 +12,7 @@ from fairtrial.schema.judgment import Judgment, RequirementResult
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.verdict import Finding
 from fairtrial.schema.verdict_vocab import Estimand
-from fairtrial.schema.vocab import Direction
+from fairtrial.schema.vocab import Direction, Verdict
 
 _ROUNDING = 1e-6
 """What arithmetic may lack of a hundredth of a percent."""
@@ -20,8 +20,12 @@ _CAPTION = "Harm and its interval, against what is allowed"
 
 
 def verdict(result: RequirementResult) -> Span:
-    """The verdict in the word that people read."""
-    return Span(text=words.ABSENT) if result.verdict is None else words.verdict(result.verdict)
+    """The verdict in the word that people read; none where a cell that it rests on can't be used."""
+    if result.verdict is None:
+        return Span(text=words.ABSENT)
+    if result.unusable and result.verdict is not Verdict.INCONCLUSIVE:
+        return Span(text="cells not usable", tone="warn")
+    return words.verdict(result.verdict)
 
 
 def overall(result: RequirementResult) -> Span:

@@ -217,6 +217,8 @@ class RequirementResult(Record):
     finding: Finding | None = None
     """None where nothing could be derived; for what is only shown its verdict stands against no demand."""
     companions: Companions | None = None
+    unusable: Count = 0
+    """How many of the cells that the verdict rests on can't be used: with any, it proves nothing."""
     smallest_visible: float | None = None
     """Harm, as ln(ratio), that this design sees with its declared power at the spread it was planned with."""
 

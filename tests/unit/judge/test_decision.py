@@ -19,7 +19,7 @@ def judged():
 def basis(judged, verdicts=(Verdict.SUPERIOR, Verdict.NON_INFERIOR), **changes):
     parts = {
         "requirements": tuple(
-            r.model_copy(update={"verdict": v, "reason": "because", "finding": None})
+            r.model_copy(update={"verdict": v, "reason": "because", "finding": None, "unusable": 0})
             for r, v in zip(judged.requirements, verdicts, strict=True)
         ),
         "gates": judged.gates,

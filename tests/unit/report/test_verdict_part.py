@@ -33,6 +33,14 @@ def test_every_verdict_has_its_word(found, word, tone):
     assert (shown.text, shown.tone) == (word, tone)
 
 
+@pytest.mark.parametrize("found", [Verdict.SUPERIOR, Verdict.NON_INFERIOR, Verdict.INFERIOR])
+def test_a_verdict_on_cells_that_cant_be_used_is_none(found):
+    shown = verdict(result(finding(-1, 0, 1), verdict=found, unusable=1))
+    assert (shown.text, shown.tone) == ("cells not usable", "warn")
+    undecided = verdict(result(finding(-1, 0, 1), verdict=Verdict.INCONCLUSIVE, unusable=1))
+    assert undecided.text == "undecided"
+
+
 @pytest.mark.parametrize(
     ("metric", "harms", "shown"),
     [
