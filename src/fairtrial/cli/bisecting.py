@@ -1,7 +1,8 @@
 """Exit codes for `git bisect run`: good, bad, and everything that is neither.
 
 To git, 0 is good, 125 skips the revision, every other code up to 127 is bad and what is above ends the
-search. So no error of ours may leave with its own code: a mistyped option is not a bad revision.
+search. So no error of ours may leave with its own code: a mistyped option is not a bad revision. Nor is it
+one to skip, as every other would be skipped too: what a person must mend ends the search.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ GOOD, BAD = ExitCode.DONE, ExitCode.INTERNAL
 _OPTION = "--bisect"
 _HOLDS = frozenset({Verdict.SUPERIOR, Verdict.NON_INFERIOR})
 _ENDS: Mapping[int, int] = {
+    ExitCode.USAGE: ExitCode.BISECT_ABORT,
     ExitCode.NOT_RESTORED: ExitCode.BISECT_ABORT,
     ExitCode.INTERRUPTED: ExitCode.INTERRUPTED,
 }

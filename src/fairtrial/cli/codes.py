@@ -16,6 +16,7 @@ class Codes:
     bisect: Annotated[
         bool,
         Parameter(
-            help="Exit for `git bisect run`: 0 good, 1 bad, 125 no verdict, 255 baseline not restored."
+            help="Exit for `git bisect run`: 0 good, 1 bad, 125 no verdict, "
+            "255 the command or the plan is wrong, or the baseline is not restored."
         ),
     ] = False

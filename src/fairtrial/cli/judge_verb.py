@@ -33,7 +33,11 @@ def judge(
         from fairtrial.cli.rows_verbs import judge_rows
 
         return judge_rows(trial, rows or RowOptions(), codes or Codes(), json=json)
+    from fairtrial.cli.rows_read import SUFFIXES
     from fairtrial.trial.imported import is_imported
+
+    if trial.suffix in SUFFIXES and not trial.exists():
+        raise UsageError("there is no such file of rows", where=str(trial), hint="look at the path")
 
     if is_imported(trial):
         return _imported(trial, rows, codes, json=json)

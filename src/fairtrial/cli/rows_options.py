@@ -25,6 +25,12 @@ class RowOptions:
         float, Parameter(help="The margin in the unit of the values; the larger of the two counts.")
     ] = 0.0
     min_effect: Annotated[str, Parameter(help="Smallest improvement that counts, for a primary.")] = "0%"
+    most_failures: Annotated[
+        str,
+        Parameter(
+            help="Largest share of the candidate's rows that may fail in a pass, if the baseline's don't."
+        ),
+    ] = "0%"
     baseline: Annotated[
         str | None, Parameter(help="The baseline's arm; the one that sorts first if left out.")
     ] = None

@@ -60,9 +60,13 @@ def _flags(finding: Finding) -> Iterator[str]:
 
 def _beside(companions: Companions) -> Iterator[str]:
     for arm, spread in companions.spread.items():
+        within = f"{100 * spread.within_sd:.2g}%"
+        if spread.between_sd == 0:
+            yield f"launches of {arm} differ by no more than requests within one ({within} sd) let expect"
+            continue
         yield (
             f"launches of {arm} differ by {100 * spread.between_sd:.2g}% (sd), requests within one by "
-            f"{100 * spread.within_sd:.2g}%: {spread.effective_n:.0f} independent requests' worth"
+            f"{within}: {spread.effective_n:.0f} independent requests' worth"
         )
     if companions.period is not None:
         effect, p = companions.period.effect, companions.period.p

@@ -52,6 +52,7 @@ def judge_rows(file: Path, options: RowOptions, codes: Codes, *, json: bool) -> 
         alpha=options.alpha,
         absolute=options.absolute,
         min_effect=_share("--min-effect", options.min_effect),
+        most_failures=_share("--most-failures", options.most_failures),
         baseline=options.baseline,
         estimand=_ESTIMANDS[options.of],
     )

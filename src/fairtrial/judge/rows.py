@@ -14,12 +14,14 @@ from fairtrial.schema.verdict_vocab import Estimand, Flag
 from fairtrial.schema.vocab import Direction, Role, Statistic, Verdict
 
 if TYPE_CHECKING:
+    from fairtrial.judge.rows_table import Table
     from fairtrial.stats.finding import Demand
     from fairtrial.stats.harm import RepetitionHarm
 
 RESULT_SCHEMA: Final = "fairtrial.comparison/v1"
 ESTIMANDS: Final = (Estimand.PAIRED_CASES, Estimand.MEDIANS, Estimand.P90, Estimand.P95, Estimand.P99)
 """What may be compared: the same cases in both arms, or a statistic of each arm's requests."""
+_PASSED: Final = frozenset({Verdict.SUPERIOR, Verdict.NON_INFERIOR})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def compare(  # noqa: PLR0913 - each is a word of the declaration
     absolute: float = 0.0,
     min_effect: float = 0.0,
     power: float = 0.8,
+    most_failures: float = 0.0,
     baseline: str | None = None,
     estimand: Estimand | str = Estimand.PAIRED_CASES,
 ) -> Result:
@@ -137,6 +140,8 @@ def compare(  # noqa: PLR0913 - each is a word of the declaration
         absolute: The margin in the unit of the values; the larger of the two counts.
         min_effect: Smallest improvement that counts, as a share of the baseline; for primaries.
         power: Of the repetitions that an inconclusive verdict asks for.
+        most_failures: Largest share of the candidate's rows that may fail in a pass, whatever the values of
+            the others; a baseline that fails as often allows as many.
         baseline: Name of the baseline's arm; the one that sorts first if left out.
         estimand: ``paired_log_ratio``, or the ratio of a statistic where cases are not the same in both
             arms: ``log_ratio_median``, ``log_ratio_p90``, ``log_ratio_p95``, ``log_ratio_p99``.
@@ -154,20 +159,18 @@ def compare(  # noqa: PLR0913 - each is a word of the declaration
             "absolute": absolute,
             "min_effect": min_effect,
             "power": power,
+            "most_failures": most_failures,
             "estimand": estimand,
         }
     )
     from fairtrial.judge.rows_read import columns_of
 
-    return compare_columns(columns_of(rows), demand, baseline)
+    return _compare_columns(columns_of(rows), demand, baseline, most_failures)
 
 
-def compare_columns(columns: Mapping[str, Any], demand: "Demand", baseline: str | None) -> Result:
-    """:func:`compare` for columns and a demand that were checked.
-
-    Raises:
-        UsageError: Rows are not as described there.
-    """
+def _compare_columns(
+    columns: Mapping[str, Any], demand: "Demand", baseline: str | None, most_failures: float
+) -> Result:
     from fairtrial.judge.rows_companions import beside, orders_of
     from fairtrial.judge.rows_harm import harms_of
     from fairtrial.judge.rows_table import table_of
@@ -188,10 +191,31 @@ def compare_columns(columns: Mapping[str, Any], demand: "Demand", baseline: str 
         candidate=table.arms[1],
         role=demand.role,
         better=demand.direction,
-        finding=_flagged(conclude(harms, demand), found.companions),
+        finding=_flagged(_limited(conclude(harms, demand), table, most_failures), found.companions),
         companions=found.companions,
         repetitions=tuple(harms),
         notes=found.notes,
+    )
+
+
+def _limited(finding: Finding, table: "Table", most_failures: float) -> Finding:
+    """The finding with the pass taken from a candidate that failed more than is allowed.
+
+    No gate stands beside rows, and a trimmed mean leaves the values that failures are out.
+    """
+    baseline, candidate = table.failures(0), table.failures(1)
+    allowed = max(most_failures, baseline.share)
+    if finding.verdict not in _PASSED or candidate.share <= allowed:
+        return finding
+    more = f"{candidate.failed} of {candidate.rows} rows of the candidate failed"
+    than = (
+        f"{baseline.failed} of {baseline.rows} of the baseline, and most_failures allows {most_failures:.3g}"
+    )
+    return replace(
+        finding,
+        verdict=Verdict.INCONCLUSIVE,
+        reason=f"{finding.reason}, but {more}, {than}",
+        flags=(*finding.flags, Flag.FAILED_MORE),
     )
 
 
@@ -240,7 +264,8 @@ def _numbers(options: Mapping[str, Any]) -> list[str]:
         "power": (0, 1, "above 0 and below 1"),
         "absolute": (-1e-300, math.inf, "0 or more"),
         "min_effect": (-1e-300, 1, "at least 0 and below 1"),
-        "margin": (-1e-300, math.inf, "a share of at least 0, such as 0.05"),
+        "margin": (-1e-300, 1, "a share of at least 0 and below 1, such as 0.05 for 5%"),
+        "most_failures": (-1e-300, 1, "a share of at least 0 and below 1"),
     }
     problems = [
         f"{name} is {said}, not {options[name]!r}"

@@ -199,6 +199,16 @@ def _notes(launches: Sequence[Launch], harms: Sequence[RepetitionHarm]) -> tuple
             f"{again} of {len(times)} launches served more than one repetition: what differs from launch to "
             "launch is not all in the interval, which is too narrow for the next launch"
         )
+    if neither := sum(1 for one in harms if one.candidate_second is None):
+        notes.append(
+            f"in {neither} of {len(harms)} repetitions neither arm ran before the other: there a drift "
+            "of the machine can't be told from the candidate"
+        )
+    if len(harms) > 1 and len({one.harm for one in harms}) == 1:
+        notes.append(
+            "every repetition has the very same harm: values that are rounded or copied have no spread, and "
+            "an interval without a width proves nothing of them"
+        )
     if len(harms) > 1 and len({one.candidate_second for one in harms} - {None}) == 1:
         notes.append("one arm always ran first: a drift of the machine can't be told from the candidate")
     return tuple(notes)

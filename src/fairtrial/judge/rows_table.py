@@ -26,6 +26,19 @@ _SHOWN = 8
 _HINT = "rows are counted from 1; mend or remove them, nothing is left out silently"
 
 
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """How many rows of an arm failed."""
+
+    failed: int
+    rows: int
+
+    @property
+    def share(self) -> float:
+        """Of its rows; an arm has at least one."""
+        return self.failed / self.rows
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Rows of two arms. Arm 0 is the baseline, 1 the candidate."""
@@ -47,6 +60,11 @@ class Table:
     value: Floats
     """Positive; NaN where the request failed."""
     ok: Mask
+
+    def failures(self, arm: int) -> Failures:
+        """Of an arm, over all repetitions."""
+        ours = self.arm == arm
+        return Failures(int(np.count_nonzero(ours & ~self.ok)), int(np.count_nonzero(ours)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ _FLAGS = {
     Flag.MISSING_DECIDES: "pairs without two values would decide it",
     Flag.CLIENT_DECIDES: "the measuring client's own error would decide it",
     Flag.FAILURES_RANKED: "failures are ranked worst",
-    Flag.FAILURES_UNRANKED: "the candidate failed more, which this value does not rank",
+    Flag.FAILED_MORE: "the candidate failed more",
 }
 _ASSUMPTIONS = {
     Assumption.COMPLETE: "over the cases with a value in both arms",

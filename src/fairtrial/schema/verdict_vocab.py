@@ -48,8 +48,8 @@ class Flag(StrEnum):
     CLIENT_DECIDES = "client_error_decides"
     """The measuring client's own error would change the verdict, so there is none but inconclusive."""
     FAILURES_RANKED = "failures_ranked_worst"
-    FAILURES_UNRANKED = "failures_unranked"
-    """The candidate failed more, and a value of the whole population ranks no failure: it can't pass."""
+    FAILED_MORE = "candidate_failed_more"
+    """The candidate failed more than the baseline, where nothing else judges that: it can't pass."""
     DRIFT = "drift_suspected"
     ODD_LAUNCH = "odd_launch"
 

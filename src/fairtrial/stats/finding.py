@@ -287,7 +287,7 @@ def _doubt(
     ours, theirs = (sum(one.failed[arm] for one in harms) for arm in (0, 1))
     if demand.estimand is Estimand.WHOLE and verdict in _PASSED and theirs > ours:
         failed = f"{theirs} requests of the candidate failed and {ours} of the baseline"
-        return Flag.FAILURES_UNRANKED, f"{failed}, which a value of the whole population does not rank"
+        return Flag.FAILED_MORE, f"{failed}, which a value of the whole population does not rank"
     for one in sensitivity:
         if one.verdict is not verdict and _weighs(verdict, one.assumption):
             flag = Flag.CLIENT_DECIDES if one.assumption in _CLIENT else Flag.MISSING_DECIDES
@@ -318,7 +318,7 @@ _DECIDES = MappingProxyType(
     {
         Flag.CLIENT_DECIDES: "the client's own error decides it",
         Flag.MISSING_DECIDES: "pairs without two values decide it",
-        Flag.FAILURES_UNRANKED: "the candidate's failures decide it",
+        Flag.FAILED_MORE: "the candidate's failures decide it",
     }
 )
 

@@ -96,7 +96,7 @@ def test_exit_code_alone(judged, recommendation, plain, asked):
 
 
 @pytest.mark.parametrize(
-    ("code", "bisecting"), [(0, 125), (1, 125), (2, 125), (4, 125), (5, 125), (6, 255), (130, 130)]
+    ("code", "bisecting"), [(0, 125), (1, 125), (2, 255), (4, 125), (5, 125), (6, 255), (130, 130)]
 )
 def test_an_error_is_never_a_bad_revision(code, bisecting):
     """To git, 1 to 124, 126 and 127 are bad, and what is above 127 ends the search."""

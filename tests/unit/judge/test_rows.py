@@ -154,7 +154,7 @@ def test_failures_rank_worst_and_their_value_is_ignored():
         if row["arm"] == "B" and row["case"] == "c0":
             row["ok"] = False
             row["value"] = "timed out"
-    one_in_five = compare(found, margin=0.05)  # trimmed away: one of five at each end
+    one_in_five = compare(found, margin=0.05, most_failures=0.2)  # trimmed away: one of five at each end
     assert Flag.FAILURES_RANKED in one_in_five.flags
     assert one_in_five.verdict is Verdict.NON_INFERIOR
     for row in found:
@@ -163,6 +163,45 @@ def test_failures_rank_worst_and_their_value_is_ignored():
     two_in_five = compare(found, margin=0.05)
     assert two_in_five.verdict is Verdict.INFERIOR
     assert two_in_five.finding.n == 0
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "most", "passes"),
+    [
+        (0, 1, 0.0, False),
+        (1, 1, 0.0, True),
+        (1, 0, 0.0, True),
+        (1, 2, 0.0, False),
+        (0, 1, 1 / 30, True),  # of 6 repetitions with 5 cases
+        (0, 2, 1 / 30, False),
+        (0, 0, 0.0, True),
+    ],
+)
+def test_a_candidate_that_failed_more_passes_only_where_it_may(baseline, candidate, most, passes):
+    found = rows()
+    for arm, count in (("A", baseline), ("B", candidate)):
+        for row in [row for row in found if (row["arm"], row["case"]) == (arm, "c0")][:count]:
+            row["ok"] = False
+    verdict = compare(found, margin=0.05, most_failures=most)
+    assert verdict.verdict is (Verdict.NON_INFERIOR if passes else Verdict.INCONCLUSIVE)
+    assert (Flag.FAILED_MORE in verdict.flags) is not passes
+    if not passes:
+        assert f"but {candidate} of 30 rows of the candidate failed, {baseline} of 30" in verdict.reason
+    slower = rows([harm + 0.5 for harm in HARMS])
+    assert compare(slower, margin=0.05, most_failures=most).verdict is Verdict.INFERIOR
+
+
+def test_equal_slots_and_equal_harms_are_named():
+    found = rows()
+    for row in found:
+        row["slot"] = row["repetition"]
+    (note,) = compare(found, margin=0.05).notes
+    assert note.startswith("in 6 of 6 repetitions neither arm ran before the other")
+    one_value = rows([0.0] * 6)
+    for row in one_value:
+        row["value"] = 1.0
+    (note,) = compare(one_value, margin=0.05).notes
+    assert note.startswith("every repetition has the very same harm")
 
 
 def test_a_case_of_one_arm_is_a_missing_pair():
@@ -324,6 +363,8 @@ def test_a_lazy_frame_is_told():
         ({"margin": None}, "a guardrail needs a margin"),
         ({"margin": -0.1}, "margin is a share"),
         ({"margin": math.nan}, "margin is a share"),
+        ({"margin": 5}, "margin is a share of at least 0 and below 1, such as 0.05 for 5%, not 5"),
+        ({"most_failures": 1}, "most_failures is a share"),
         ({"margin": "5%"}, "margin is a share"),
         ({"alpha": 0.5}, "alpha is above 0"),
         ({"power": 1}, "power is above 0"),

@@ -345,7 +345,7 @@ def test_a_value_of_the_whole_passes_no_candidate_that_failed_more(failed, verdi
     """A throughput has no rank for a failure, which only adds no tokens to a time that it may shorten."""
     found = conclude(known(0.0, 0.0, 0.0, failed=failed), guardrail())
     assert found.verdict is verdict
-    assert (Flag.FAILURES_UNRANKED in found.flags) == (verdict is Verdict.INCONCLUSIVE)
+    assert (Flag.FAILED_MORE in found.flags) == (verdict is Verdict.INCONCLUSIVE)
     assert Flag.FAILURES_RANKED not in found.flags
     better = conclude(known(-0.3, -0.31, -0.3, failed=failed), primary())
     assert (better.verdict is Verdict.SUPERIOR) == (verdict is Verdict.NON_INFERIOR)
