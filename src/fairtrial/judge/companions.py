@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairtrial.decode.measures import measure
-from fairtrial.judge.normal import Normal, Place, baseline_of
+from fairtrial.judge.normal import Normal, baseline_of
 from fairtrial.judge.sides import Subject
 from fairtrial.judge.summaries import statistic_of
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.verdict import Companions, Drift, LaunchSpread, OddLaunch, Period
 from fairtrial.schema.vocab import Direction, Phase
+from fairtrial.stats.differences import differences
 from fairtrial.stats.drift import drift
 from fairtrial.stats.harm import RepetitionHarm
 from fairtrial.stats.multiplicity import holm
@@ -87,21 +88,6 @@ def companions_of(
     )
 
 
-def differences(values: Sequence[float]) -> tuple[float, ...]:
-    """|difference| in percent of every two values: neighbours first, first and last at the end."""
-    n = len(values)
-    return tuple(
-        percent
-        for apart in range(1, n)
-        for place in range(n - apart)
-        if math.isfinite(percent := 100 * (_ratio(values[place], values[place + apart]) - 1))
-    )
-
-
-def _ratio(one: float, other: float) -> float:
-    return max(one, other) / min(one, other)
-
-
 def _spreads(normal: Normal, subject: Subject) -> Mapping[str, LaunchSpread]:
     """By arm: how much of the spread of single requests lies between launches."""
     if not METRICS[subject.metric].per_request:
@@ -162,8 +148,3 @@ def corrected(found: Mapping[int, Companions]) -> dict[int, Companions]:
 def places_measured(normal: Normal) -> int:
     """Launches of the whole trial that were measured, each counted once a workload."""
     return sum(1 for (_, phase), table in normal.tables.items() if phase is Phase.MEASURED and table.rows)
-
-
-def place_of(subject: Subject, launch: OddLaunch) -> Place:
-    """Where an odd launch was."""
-    return subject.place(launch.repetition, launch.arm)

@@ -4,7 +4,7 @@ from fairtrial.judge.cell_view import Answer, CellView
 from fairtrial.judge.conditions_traffic import equal
 from fairtrial.schema.calibration import CalibratedEquality
 from fairtrial.schema.verdict_vocab import CalibrationState
-from fairtrial.stats.counts import share_upper_bound
+from fairtrial.stats.failures import share_upper_bound
 
 LEAST_COMPARED = 100
 """Fewest outputs of an A/A that say how often the baseline differs from itself: fewer bound it too widely."""

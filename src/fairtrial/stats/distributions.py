@@ -67,19 +67,6 @@ def _integrated_tail(x: float, df: float, nc: float) -> float:
     return min(1.0, max(0.0, float((weights * ndtr(nc - x * root)).sum() / 2)))
 
 
-def f_quantile(p: float, d1: float, d2: float) -> float:
-    """The value below which F with ``d1`` and ``d2`` degrees of freedom lies with probability ``p``.
-
-    Raises:
-        ValueError: ``p`` is not inside 0 to 1, or degrees of freedom are not positive.
-    """
-    from scipy.special import fdtri
-
-    _inside(p)
-    _positive(d1, d2)
-    return _finite(fdtri(d1, d2, p))
-
-
 def chi2_quantile(p: float, df: float) -> float:
     """The value below which chi-squared with ``df`` degrees of freedom lies with probability ``p``.
 

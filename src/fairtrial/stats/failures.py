@@ -1,6 +1,8 @@
-"""What no observed failure still allows. Pure."""
+"""What observed failures, or none, still allow. Pure."""
 
 import math
+
+from fairtrial.stats.distributions import beta_quantile
 
 
 def zero_failure_upper_bound(n: int, confidence: float = 0.95) -> float | None:
@@ -24,3 +26,16 @@ def zero_failure_upper_bound(n: int, confidence: float = 0.95) -> float | None:
     if n == 0:
         return None
     return -math.expm1(math.log1p(-confidence) / n)
+
+
+def share_upper_bound(failed: int, n: int, confidence: float = 0.95) -> float:
+    """Clopper and Pearson's exact one-sided upper bound of a share: 0 of 24 still allow 11.7 %.
+
+    Raises:
+        ValueError: The counts make no share, or ``confidence`` is out of range.
+    """
+    if n < 1 or not 0 <= failed <= n:
+        raise ValueError(f"{failed} of {n} requests is no share")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence {confidence} is outside 0 to 1")
+    return 1.0 if failed == n else beta_quantile(confidence, failed + 1, n - failed)
