@@ -69,6 +69,8 @@ def test_every_verb_is_documented(program):
         "demo",
         "bench",
         "doctor",
+        "ab",
+        "import",
     ):
         assert f"fairtrial {verb}" in reference
         assert program.run(verb, "--help").stdout.strip()

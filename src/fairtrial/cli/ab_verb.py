@@ -31,6 +31,7 @@ from fairtrial.plan.order import DEFAULT_REPETITIONS
 from fairtrial.plan.two_servers import CONCURRENCY, CONVERSATIONS, Asked, plan_text
 from fairtrial.schema.errors import PlanError, UsageError
 from fairtrial.schema.vocab import Endpoint, ExitCode
+from fairtrial.trial.calibrating import stored_for, with_stored
 from fairtrial.trial.directory import TrialDirectory, expect_new
 from fairtrial.trial.discovering import looked_at
 from fairtrial.trial.notes import leave_in_inbox
@@ -119,9 +120,9 @@ def ab(
             taken = short_duration(asked.repetitions * pilot.found.repetition_s)
             tell(f"{asked.repetitions} repetitions, about {taken}; evidence: {path}")
             tell(f"  {sight(whole.design)}")
-            end = run_new(
-                freeze(whole), path, watcher, stop, lambda new: pilot.keep_in(new, plan_text(asked))
-            )
+            frozen = freeze(whole)
+            frozen = with_stored(frozen, stored_for(frozen))
+            end = run_new(frozen, path, watcher, stop, lambda new: pilot.keep_in(new, plan_text(asked)))
     code = finish(end, json=shown.json, codes=codes or Codes())
     say("the claim is limited to these two launches: a fresh start of either server may differ from it")
     return code

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from fairtrial.plan.reader import Table, kind
 from fairtrial.plan.units import QuantityError, percent_share, write_percent
@@ -64,12 +64,14 @@ def balanced(arms: tuple[str, ...], repetitions: int, seed: int) -> tuple[str, .
     """Balanced orders: in every block each arm stands once at each place.
 
     A block holds all rotations of a shuffled list of the arms, in shuffled sequence: for two arms
-    AB and BA. The shuffle sorts by sha256 of the seed, so that any program can recompute it.
+    AB and BA. Every second block has the list of the one before backwards: of more than two arms no
+    single block has each of two arms before the other equally often. The shuffle sorts by sha256 of the
+    seed, so that any program can recompute it.
     """
     orders: list[str] = []
-    block = 0
+    block, line = 0, ""
     while len(orders) < repetitions:
-        line = "".join(sorted(arms, key=lambda arm: _rank(seed, block, arm)))
+        line = line[::-1] if block % 2 else "".join(sorted(arms, key=lambda arm: _rank(seed, block, arm)))
         rotations = [line[i:] + line[:i] for i in range(len(line))]
         orders.extend(sorted(rotations, key=lambda one: _rank(seed, block, one)))
         block += 1
@@ -77,8 +79,11 @@ def balanced(arms: tuple[str, ...], repetitions: int, seed: int) -> tuple[str, .
 
 
 def is_balanced(order: tuple[str, ...]) -> bool:
-    """Whether each arm stands equally often at each place."""
+    """Whether each arm stands equally often at each place, and before each other as often as after it."""
     if not order:
+        return False
+    ahead = Counter(pair for one in order for pair in combinations(one, 2))
+    if any(ahead[pair] != ahead[pair[::-1]] for pair in ahead):
         return False
     places = (Counter(one[place] for one in order) for place in range(len(order[0])))
     return all(len(set(count.values())) == 1 and len(count) == len(order[0]) for count in places)
@@ -117,8 +122,9 @@ def _order(table: Table, arms: tuple[str, ...], seed: int) -> tuple[tuple[str, .
             table.wrong("repetitions", f"is {repetitions}, but order has {len(declared)}", "leave one out")
         return declared, OrderSource.DECLARED
     if repetitions is None:
-        # Whole blocks only: an unfinished one would not be balanced.
-        repetitions = -(-DEFAULT_REPETITIONS // len(arms)) * len(arms)
+        # Whole blocks only, of more than two arms pairs of them: an unfinished one would not be balanced.
+        block = len(arms) if len(arms) == 2 else 2 * len(arms)
+        repetitions = -(-DEFAULT_REPETITIONS // block) * block
     return balanced(arms, repetitions, seed), OrderSource.RANDOMISED
 
 
@@ -212,5 +218,5 @@ def _check_enough(table: Table, order: tuple[str, ...]) -> None:
         table.findings.note(
             (*table.path, key),
             "the order is not balanced: a steady drift of the host would favour one arm",
-            f"leave order out for {DEFAULT_REPETITIONS} balanced repetitions",
+            "leave order and repetitions out for a balanced design",
         )

@@ -1,6 +1,8 @@
 """Balanced, randomised orders."""
 
+import hashlib
 from collections import Counter
+from itertools import permutations
 
 import pytest
 
@@ -25,6 +27,17 @@ def test_every_arm_stands_equally_often_at_every_place(arms: str) -> None:
     for place in range(len(arms)):
         assert Counter(one[place] for one in order) == dict.fromkeys(arms, 2)
     assert is_balanced(order)
+    for one, other in permutations(arms, 2):
+        assert sum(line.index(one) < line.index(other) for line in order) == len(arms)
+
+
+def test_two_arms_are_ordered_as_before_there_were_more() -> None:
+    # Recomputed by hand: sha256 of "order/7/BLOCK/TEXT" sorts the list and its rotations.
+    def rank(block: int, text: str) -> bytes:
+        return hashlib.sha256(f"order/7/{block}/{text}".encode()).digest()
+
+    expected = [line for block in range(3) for line in sorted(("AB", "BA"), key=lambda one: rank(block, one))]
+    assert balanced(("A", "B"), 6, 7) == tuple(expected)
 
 
 def test_what_is_not_balanced() -> None:
@@ -32,3 +45,6 @@ def test_what_is_not_balanced() -> None:
     assert not is_balanced(("AB",))
     assert not is_balanced(())
     assert is_balanced(("AB", "BA"))
+    # Each arm once at each place, but B is before A in one of three only.
+    assert not is_balanced(("ABC", "BCA", "CAB"))
+    assert is_balanced(("ABC", "BCA", "CAB", "CBA", "BAC", "ACB"))
