@@ -102,6 +102,6 @@ def test_one_server_twice_is_no_comparison(program):
 
 
 def test_a_mistyped_option_is_no_bad_revision(program):
-    program.run("ab", "http://127.0.0.1:9", "--bisect", code=125)
+    program.run("ab", "http://127.0.0.1:9", "--bisect", code=255)
     program.run("run", "nothing.toml", "--bisect", code=255)
     program.run("run", "nothing.toml", code=2)
