@@ -14,10 +14,10 @@ from fairtrial.schema.equality import CellEquality
 from fairtrial.schema.judgment_parts import CalibrationUse
 from fairtrial.schema.metrics import METRICS
 from fairtrial.schema.plan import FrozenPlan
-from fairtrial.schema.verdict import Companions, Finding, Sensitivity
+from fairtrial.schema.verdict import Companions, Drift, Finding, Sensitivity
 from fairtrial.schema.verdict_vocab import Assumption, Estimand, Flag
 from fairtrial.schema.vocab import Phase, Role, Verdict
-from fairtrial.stats.finding import Demand, conclude, share_finding
+from fairtrial.stats.finding import Demand, conclude, share_finding, stands
 from fairtrial.stats.harm import RepetitionHarm
 from fairtrial.stats.power import smallest_visible
 
@@ -60,7 +60,7 @@ def analyse(normal: Normal, equality: tuple[CellEquality, ...], use: Calibration
 
 
 def drift_answers(found: Sequence[Analysed], alpha: float) -> Mapping[tuple[str, str], Answer]:
-    """By workload and candidate: whether what is demanded of it keeps still over the trial."""
+    """By workload and candidate: whether what is demanded keeps still, or stands without the drift."""
     grouped: dict[tuple[str, str], list[Analysed]] = {}
     for one in found:
         grouped.setdefault((one.subject.workload.name, one.subject.candidate), []).append(one)
@@ -70,18 +70,33 @@ def drift_answers(found: Sequence[Analysed], alpha: float) -> Mapping[tuple[str,
 def _drift_answer(ones: Sequence[Analysed], alpha: float) -> Answer:
     demanding = [one for one in ones if one.subject.requirement.role is not Role.INFORMATIONAL] or ones
     reason = "no drift could be looked for"
-    still = False
+    moves = ""
     for one in demanding:
         drift = one.companions.drift if one.companions else None
         if drift is None or drift.p_holm is None:
             reason = one.companions.absent.get("drift", reason) if one.companions else reason
-        elif drift.p_holm <= alpha:
-            title = METRICS[one.subject.metric].title
-            moves = f"rank correlation with time {drift.spearman:+.2f}, p {drift.p_holm:.2g} after Holm"
-            return False, f"{title} moves with time in both arms ({moves}): find the drift first"
+        elif drift.p_holm > alpha:
+            moves = moves or "nothing moves with time beyond chance"
+        elif _stands_without(one, drift):
+            moves = f"{_moving(one, drift)}, and the verdict is the same with that taken out"
         else:
-            still = True
-    return (True, "nothing moves with time beyond chance") if still else (None, reason)
+            return False, f"{_moving(one, drift)}: find the drift first"
+    return (True, moves) if moves else (None, reason)
+
+
+def _moving(one: Analysed, drift: Drift) -> str:
+    title = METRICS[one.subject.metric].title
+    sure = f"rank correlation with time {drift.spearman:+.2f}, p {drift.p_holm:.2g} after Holm"
+    return f"{title} moves with time in both arms ({sure})"
+
+
+def _stands_without(one: Analysed, drift: Drift) -> bool:
+    """Whether the verdict is the same in the analysis that has the drift taken out."""
+    if one.finding is None:
+        return False
+    direction = METRICS[one.subject.metric].direction
+    low, high = drift.adjusted_low, drift.adjusted_high
+    return stands(one.finding, one.subject.requirement.role, direction, low, high)
 
 
 def _with_drift(found: Sequence[Analysed], alpha: float) -> tuple[Analysed, ...]:

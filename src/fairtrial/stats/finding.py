@@ -151,6 +151,17 @@ def target_of(min_effect: float, direction: Direction) -> float:
     return math.log1p(-min_effect) if direction is Direction.LOWER else -math.log1p(min_effect)
 
 
+def stands(finding: Finding, role: Role, direction: Direction, low: float | None, high: float | None) -> bool:
+    """Whether the verdict is the same with another interval of the harm, e.g. one without the drift.
+
+    One of a share never is: its interval is on another scale. Nor is an undecided one, which claims nothing.
+    """
+    if finding.estimand is Estimand.SHARE or finding.verdict is Verdict.INCONCLUSIVE:
+        return False
+    limit = target_of(finding.min_effect, direction) if finding.margin is None else finding.margin
+    return _compare(Interval(n=finding.n, low=low, high=high), role, limit)[0] is finding.verdict
+
+
 def _limit(harms: Sequence[RepetitionHarm], demand: Demand) -> float:
     """The value that the interval is held against."""
     if demand.role is not Role.GUARDRAIL:

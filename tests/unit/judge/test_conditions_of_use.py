@@ -1,5 +1,6 @@
 """Conditions of use that compare launches: monitoring, drift, calibration, equal output; what each level asks."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,8 @@ from fairtrial.evidence.fingerprints import baseline_digest, workload_digests
 from fairtrial.judge.judge import judge
 from fairtrial.schema.calibration import CalibratedEquality, CalibratedRequirement, Calibration
 from fairtrial.schema.facts import CountersRead, PhaseStarted
-from fairtrial.schema.plan import Requirement
+from fairtrial.schema.plan import Margin, Requirement
+from fairtrial.schema.verdict_vocab import Flag
 from fairtrial.schema.vocab import (
     Condition,
     Counter,
@@ -217,6 +219,29 @@ def test_a_drift_makes_the_cells_of_its_workload_unusable():
     assert cold.companions.drift.p == pytest.approx(2 / 40320)
     assert cold.companions.drift.p_holm == pytest.approx(4 / 40320)
     assert judged.decision.recommendation is Recommendation.UNDECIDED
+
+
+@pytest.mark.parametrize(("margin", "holds"), [(0.9, True), (0.05, False)])
+def test_a_drift_that_changes_no_verdict_spoils_no_cell(margin, holds):
+    """5 % a slot: the harms are +-ln 1.05, so 90 % is far beyond what they reach and 5 % is not."""
+    plan = plan_of(Level.STANDARD)
+    asked = Requirement(
+        metric=Metric.TTFT, statistic=Statistic.MEDIAN, role=Role.GUARDRAIL, margin=Margin(relative=margin)
+    )
+    workloads = tuple(
+        one.model_copy(update={"requirements": (asked,) if one.name == "cold" else one.requirements})
+        for one in plan.workloads
+    )
+    judged = judge(trial(plan.model_copy(update={"workloads": workloads}), drifting))
+    found = condition(judged, Condition.DRIFT_OK, "cold")
+    assert found.holds is holds
+    assert found.reason.startswith("TTFT moves with time in both arms")
+    assert found.reason.endswith("taken out" if holds else "find the drift first")
+    cold = next(r for r in judged.requirements if r.workload == "cold")
+    # Straight in ln: with the slope taken out nothing is left of it, but for the 0.9, 0.2, 0.5 ms of the launches.
+    assert cold.companions.drift.slope == pytest.approx(math.log(1.05), abs=0.01)
+    assert Flag.DRIFT in cold.finding.flags
+    assert (judged.decision.recommendation is Recommendation.ELIGIBLE) is holds
 
 
 def test_what_is_only_shown_hides_no_drift_of_what_is_demanded():

@@ -8,7 +8,7 @@ import pytest
 from fairtrial.schema.verdict_vocab import Assumption, Estimand, Flag
 from fairtrial.schema.vocab import Direction, Role, Verdict
 from fairtrial.stats.distributions import t_tail
-from fairtrial.stats.finding import Demand, conclude, margin_of, target_of
+from fairtrial.stats.finding import Demand, conclude, margin_of, stands, target_of
 from fairtrial.stats.harm import RepetitionHarm, Side, harm_of
 from fairtrial.stats.interval import interval_of, moments
 from fairtrial.stats.power import repetitions_needed, upper_spread
@@ -353,6 +353,20 @@ def test_a_value_of_the_whole_passes_no_candidate_that_failed_more(failed, verdi
     assert conclude(known(0.3, 0.31, 0.3, failed=failed), guardrail()).verdict is Verdict.INFERIOR
     pairs = Demand(role=Role.GUARDRAIL, direction=LOWER, estimand=Estimand.PAIRED_CASES, relative=0.05)
     assert conclude(known(0.0, 0.0, 0.0, failed=failed), pairs).verdict is Verdict.NON_INFERIOR
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "same"),
+    [(-0.01, 0.04, True), (-0.01, 0.06, False), (0.06, 0.07, False), (None, None, False), (-0.3, 0.01, True)],
+)
+def test_a_verdict_stands_where_another_interval_gives_the_same(low, high, same):
+    found = conclude(known(0.0, 0.001, -0.001), guardrail(0.05))  # ln 1.05 = 0.0488
+    assert stands(found, Role.GUARDRAIL, LOWER, low, high) is same
+    undecided = conclude(known(0.0, 0.2, -0.2), guardrail(0.05))
+    assert not stands(undecided, Role.GUARDRAIL, LOWER, -0.2, 0.2)
+    better = conclude(known(-0.3, -0.31, -0.3), primary(min_effect=0.2))  # ln 0.8 = -0.223
+    assert stands(better, Role.PRIMARY, LOWER, -0.4, -0.23)
+    assert not stands(better, Role.PRIMARY, LOWER, -0.4, -0.22)
 
 
 def test_more_repetitions_would_not_decide_what_failures_decide():
