@@ -48,6 +48,8 @@ class Basis:
     claimed: Level
     one_order: bool = False
     """Every one of several repetitions was planned to run the arms in the same order."""
+    lost_files: tuple[str, ...] = ()
+    """Sealed files that are missing, or not the bytes that were sealed."""
     level_reasons: tuple[str, ...] = ()
     """Why less is claimed than declared."""
     odd: Mapping[Key, tuple[OddCases, ...]] = field(default_factory=dict)

@@ -90,6 +90,9 @@ def _gaps(basis: Basis) -> tuple[str, ...]:
     elif coverage.formal_attempted < coverage.formal_planned:
         lost = coverage.formal_planned - coverage.formal_attempted
         found.append(f"{lost} of {coverage.formal_planned} planned requests have no proven record")
+    if lost := len(basis.lost_files):
+        files = "1 sealed file is" if lost == 1 else f"{lost} sealed files are"
+        found.append(f"{files} missing, or not what was sealed; first: {basis.lost_files[0]}")
     found.extend(f"gate {gate.name!r} is {gate.outcome.value}: {gate.reason}" for gate in basis.open_gates)
     return tuple(found)
 
@@ -165,7 +168,8 @@ def _labels(recommendation: Recommendation, basis: Basis) -> tuple[str, ...]:
             "incomplete",
             coverage.launches_counted < coverage.launches_planned
             or coverage.formal_attempted < coverage.formal_planned
-            or bool(basis.distrust),
+            or bool(basis.distrust)
+            or bool(basis.lost_files),
         ),
         ("no-verdict", any(result.verdict is None for result in basis.demanding)),
         ("a-a-trial", basis.same_arms),

@@ -24,6 +24,7 @@ from fairtrial.judge.plug_ins import NO_PLUG_INS, LoadedPlugIn
 from fairtrial.judge.populations import failed_share_upper, populations
 from fairtrial.judge.regressions import named_regressions
 from fairtrial.judge.requirements import requirement_results
+from fairtrial.judge.sealed_files import lost_files
 from fairtrial.judge.seen_differences import seen_differences
 from fairtrial.schema.equality import CellEquality
 from fairtrial.schema.judgment import Cell, Comparison, CounterDelta, GateResult, Judgment, RequirementResult
@@ -147,6 +148,7 @@ def _basis(evidence: EvidenceSet, normal: Normal, found: _Found) -> Basis:
         closed=normal.progress.closed is not None,
         same_arms=all_the_same(normal.plan) or normal.plan.design.calibrates,
         distrust=normal.foreign or normal.cut,
+        lost_files=lost_files(evidence.lines, evidence.files),
         accept_underpowered=normal.plan.design.accept_underpowered,
         declared=normal.plan.level,
         claimed=level,

@@ -38,7 +38,6 @@ _DECLARE = (
 )
 _NO_NUMBER = "Run what gives every requirement a number, then judge again: {reason}."
 _REPLICATE = "Declare a design with enough repetitions to decide."
-_MEND = "Mend the conditions that keep cells from being usable, then run a new trial."
 _LEVEL = "Mend what keeps the trial below its declared level, or declare the level that it has."
 _DRIFT = (
     "Find the drift first: the numbers move with time in both arms, and more repetitions would only average "
@@ -91,7 +90,7 @@ def fill(basis: Basis) -> str:
         return f"Resume the trial: {launches} left to run."
     if left:
         return "The trial is closed: declare a new one, and run every planned launch."
-    if coverage.formal_attempted < coverage.formal_planned:
+    if coverage.formal_attempted < coverage.formal_planned or basis.lost_files:
         return "Evidence was lost of launches that were run: declare a new trial; resuming brings none back."
     if len(basis.open_gates) == 1:
         gate = basis.open_gates[0]
@@ -118,7 +117,19 @@ def decide_it(basis: Basis) -> str:
     )
     steps = (step for holds, step in cases if holds)
     blunt = (_BLUNT.format(name=gate.name) for gate in basis.blunt_gates if not unmet)
-    return next(chain(steps, _of_the_noise(basis, unmet), blunt, _of_the_design(basis, unmet)), _MEND)
+    return next(chain(steps, _of_the_noise(basis, unmet), blunt, _of_the_design(basis, unmet)), _mend(basis))
+
+
+def _mend(basis: Basis) -> str:
+    """The conditions that don't hold, each once."""
+    lacking = {
+        one.condition
+        for cell in basis.cells
+        for one in cell.conditions
+        if one.asked and one.holds is not True
+    }
+    names = ", ".join(name.value for name in Condition if name in lacking)
+    return f"Mend what keeps cells from being usable ({names}), then run a new trial."
 
 
 def _of_the_noise(basis: Basis, unmet: tuple[RequirementResult, ...]) -> Iterator[str]:
@@ -146,7 +157,7 @@ def _of_the_design(basis: Basis, unmet: tuple[RequirementResult, ...]) -> Iterat
         yield _REPLICATE
     few = any(r.finding is not None and len(r.finding.repetitions) < MIN_REPETITIONS for r in unmet)
     if any(_to_mend(cell, few=few) for cell in basis.cells):
-        yield _MEND
+        yield _mend(basis)
     if unmet:
         yield _repeat(unmet)
     if basis.claimed is not basis.declared:

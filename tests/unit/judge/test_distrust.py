@@ -7,10 +7,11 @@ import pytest
 
 from fairtrial.judge.journal import CUT
 from fairtrial.judge.judge import judge
-from fairtrial.schema.facts import Opened, PhaseEnded, PhaseStarted
+from fairtrial.schema.facts import Opened, PhaseEnded, PhaseStarted, Sealed
 from fairtrial.schema.vocab import Condition, GateOutcome, Level, Recommendation
 from fairtrial.testing.evidence import Script, default_reply, fabricate, with_facts, with_files
 from fairtrial.testing.small_plan import small_plan
+from fairtrial.testing.steady import steady_plan, steady_reply
 
 QUICK = small_plan(("AB", "BA", "AB"), Level.QUICK)
 GATES = ("restoration", "failures", "completeness", "identity", "equality", "pressure")
@@ -35,6 +36,19 @@ def expect_nothing_usable(judged):
     assert not any(cell.usable for cell in judged.cells)
     assert judged.decision.recommendation is Recommendation.INCOMPLETE
     assert judged.level_claimed is Level.QUICK
+
+
+def test_no_sealed_file_may_be_missing_from_what_is_recommended():
+    """Also those that no number comes from: who lost them may have lost more."""
+    whole = fabricate(Script(plan=steady_plan(Level.QUICK), reply=steady_reply))
+    assert judge(whole).decision.recommendation is Recommendation.ELIGIBLE
+    sealed = [line.fact.artifact for line in whole.lines if isinstance(line.fact, Sealed)]
+    assert set(sealed) == set(whole.files)
+    for name in sealed:
+        found = judge(with_files(whole, {name: None})).decision
+        assert found.recommendation is Recommendation.INCOMPLETE, name
+        assert any(name in reason for reason in found.reasons), name
+        assert "incomplete" in found.labels
 
 
 def test_whole_evidence_is_a_basis(evidence):

@@ -347,7 +347,9 @@ def test_too_few_repetitions_are_told_to_be_more_and_other_faults_to_be_mended()
     assert "repetitions" in few.decision.next_step
     report = {"client": lambda where, found: None if where.arm == "B" else found}
     blind = judge(trial(STANDARD, wobbling, **report))
-    assert blind.decision.next_step.startswith("Mend the conditions")
+    assert blind.decision.next_step == (
+        "Mend what keeps cells from being usable (client_lag_ok), then run a new trial."
+    )
 
 
 def test_a_level_below_the_declared_one_is_a_doubt(undecided):
