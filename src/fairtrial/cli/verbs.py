@@ -223,6 +223,9 @@ def finish(end: SessionEnd, *, json: bool, codes: Codes) -> int:
             put(outcome.judgment.model_dump_json(by_alias=True, indent=1))
         else:
             render_terminal(outcome.report, console(), brief=True)
+            put(
+                f"\nThat is the short form. All of it, workload by workload: fairtrial report {end.directory}"
+            )
             _last(headline(outcome.plan, outcome.judgment))
         if end.reason is not HaltReason.FINISHED:
             say(f"fairtrial: {halt_line(end)}")

@@ -26,7 +26,6 @@ _STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "warn": "yellow", "pl
 _BORDERS: dict[Tone, str] = {"good": "green", "bad": "red", "warn": "yellow", "plain": "blue"}
 _GROUPS = ("cyan", "magenta", "yellow", "green")
 _BRIEF_SECTIONS = 4
-_ALL = "That is the short form. Everything else, workload by workload: fairtrial report DIR"
 _FOLDED_FROM = 40
 _GAP = 3
 
@@ -44,9 +43,6 @@ def render_terminal(report: Report, console: Console, *, brief: bool = False) ->
     console.print(Text(visible(report.subtitle), style="dim"))
     for section in report.sections[:_BRIEF_SECTIONS] if brief else report.sections:
         _section(section, console)
-    if brief:
-        console.print()
-        console.print(Text(_ALL, style="dim"))
 
 
 def _section(section: Section, console: Console) -> None:

@@ -185,8 +185,6 @@ def test_brief_shows_decision_what_came_of_the_difference_and_gates_only(report)
     assert "cold, in each of 2 repetitions: A 4 miss; B 4 miss; outputs 4/4 match." in shown
     assert "restoration" in shown
     assert "Hits and misses" not in shown
-    assert shown.endswith("fairtrial report DIR")
-    assert "fairtrial report DIR" not in in_terminal(report)
 
 
 def test_hostile_text_in_a_terminal_is_only_text(hostile):
