@@ -41,7 +41,8 @@ def companions_of(result: RequirementResult) -> tuple[str, ...]:
     if found is not None and found.noise_floor is not None:
         said.append(f"noise floor of one repetition {_percent(found.noise_floor)}")
     if result.smallest_visible is not None:
-        said.append(f"planned to see a harm of {_percent(result.smallest_visible)}")
+        by = "" if found is not None and found.noise_floor is not None else ", its noise assumed"
+        said.append(f"planned to see a harm of {_percent(result.smallest_visible)}{by}")
     return tuple(said)
 
 

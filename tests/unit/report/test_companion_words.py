@@ -123,3 +123,4 @@ def test_noise_floor_and_what_the_plan_could_see():
         "noise floor of one repetition 4%",
         "planned to see a harm of 7.5%",
     )
+    assert said(smallest_visible=ln(7.5)) == ("planned to see a harm of 7.5%, its noise assumed",)
